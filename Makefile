@@ -4,6 +4,76 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+DEMO ?= kustomization-examples/lws-vllm/base
+SECONDS ?= 60
+PYTEST ?= $(BIN)/pytest
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+.PHONY: help
+help: ## show this list
+	@echo "usage: make TARGET   (PYTHON=$(PYTHON), 3.11 or newer)"
+	@sed -n 's/^\([.a-z-]*\):[^#]*## \(.*\)/\1: \2/p' $(firstword $(MAKEFILE_LIST)) | while IFS=: read -r name what; do \
+	  printf '  %-16s%s\n' "$$name" "$$what"; done
+
+.PHONY: demo
+demo: $(VENV)/.runtime ## inject a real manifest and show the difference (DEMO=FILE or folder)
+	@echo "krmfn inject --diff $(DEMO)"
+	@$(BIN)/krmfn inject --diff $(DEMO)
+
+.PHONY: test
+test: $(VENV)/.dev ## run the tests that need nothing but Python (PYTEST_ARGS="-k NAME")
+	@echo "running the tests ..."
+	@$(PYTEST) --ignore=tests/hosts --ignore=tests/container $(PYTEST_ARGS)
+
+.PHONY: test-hosts
+test-hosts: $(VENV)/.dev ## run the tests with the real kustomize, kubectl and kpt
+	@echo "running the host tests ..."
+	@$(PYTEST) tests/hosts $(PYTEST_ARGS)
+
+.PHONY: test-container
+test-container: $(VENV)/.dev ## run the tests of the image (CONTAINER_ENGINE, PYTHON_IMAGE)
+	@echo "running the container tests ..."
+	@$(PYTEST) tests/container $(PYTEST_ARGS)
+
+.PHONY: check
+check: $(VENV)/.dev ## lint, format, types, the rules of the house, the Dockerfile
+	@echo "ruff check ..."
+	@$(BIN)/ruff check --quiet
+	@echo "ruff format --check ..."
+	@$(BIN)/ruff format --quiet --diff
+	@echo "mypy --strict krmfn ..."
+	@$(BIN)/mypy --strict -p krmfn
+	@echo "mypy tests ..."
+	@$(BIN)/mypy -p tests
+	@echo "import rules and other rules of the house ..."
+	@$(PYTEST) -q tests/test_house.py
+
+.PHONY: format
+format: $(VENV)/.dev ## rewrite the sources in the house's format
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+.PHONY: bench
+bench: $(VENV)/.dev ## measure against peers and print ratios (BENCH_ARGS=...)
+	@echo "measuring ..."
+	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+.PHONY: fuzz
+fuzz: $(VENV)/.dev ## look for inputs that break it, for SECONDS=n
+	@echo "fuzzing for $(SECONDS) seconds ..."
+	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+.PHONY: clean
+clean: ## remove .venv and every cache
+	rm -rf $(VENV) build dist .coverage htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+.PHONY: .venv
+.venv: $(VENV)/.dev ## set up the development environment only
+
 # One line a set-up: what pip prints is kept for the case that it fails.
 define create_venv
 @$(PYTHON) -c '' || { echo "error: '$(PYTHON)' does not run; name one with: make PYTHON=/path/to/python3"; exit 1; }
@@ -30,6 +100,3 @@ $(VENV)/.dev: pyproject.toml
 	$(create_venv)
 	$(call pip_install,--editable '.[dev]')
 	@touch $(VENV)/.runtime $@
-
-.PHONY: .venv
-.venv: $(VENV)/.dev

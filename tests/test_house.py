@@ -1,0 +1,282 @@
+"""The rules of the house: who imports whom, what no file may name, and how long a file may be."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from typing import NamedTuple
+
+import pytest
+
+from tests.support import ROOT, krmfn_command, missing, need
+
+PACKAGE = ROOT / "krmfn"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+# Room -> the rooms it may import. A room is a module or a folder right below krmfn/.
+MAY_IMPORT: dict[str, set[str]] = {
+    "kyaml": set(),
+    "kubelet": set(),
+    "gang": set(),
+    "podspec": {"gang", "kubelet", "kyaml"},
+    "findings": {"gang", "kubelet", "kyaml"},
+    "config": {"findings", "kyaml"},
+}
+MAY_IMPORT["workloads"] = {"podspec", *MAY_IMPORT["podspec"]}
+MAY_IMPORT["backends"] = {"podspec", "findings", "gang", "kyaml"}
+MAY_IMPORT["inject"] = {"podspec", "findings", "gang", "kubelet", "kyaml"}
+MAY_IMPORT["lint"] = {"podspec", "findings", "gang", "kubelet", "kyaml"}
+MAY_IMPORT["simulate"] = {"backends", "podspec", "gang", "kubelet", "kyaml"}
+MAY_IMPORT["function"] = set(MAY_IMPORT)
+MAY_IMPORT["cli"] = set(MAY_IMPORT)
+MAY_IMPORT["__main__"] = set(MAY_IMPORT)
+
+# Whatever is not named here imports the standard library only.
+THIRD_PARTY: dict[str, set[str]] = {"kyaml": {"yaml"}, "config": {"pydantic"}}
+
+# Start-up is most of a run, and each of these costs more than the function's own work on a few items.
+SLOW_TO_IMPORT = {"argparse", "dataclasses", "inspect", "json", "pathlib", "pydantic", "subprocess"}
+
+LONGEST = 400
+LONG_FOR_A_REASON: dict[str, str] = {}
+
+# Written so that this file does not match itself.
+FORBIDDEN = {
+    "an absolute path of one machine": r"(?<![\w.~$}/-])/(?:work|root)(?:/|\b)",
+    "the host of a package registry": (
+        r"pypi[.]org|pythonhosted[.]org|registry[.]npmjs|npmjs[.]org|proxy[.]golang|sum[.]golang|deb[.]debian[.]org"
+    ),
+    "the name of a workplace": r"\ba[-]seed\b",
+    "a task that no issue keeps": r"\b(?:TO[D]O|FI[X]ME)\b(?!\s*\(#\d+\))",
+}
+
+
+class Import(NamedTuple):
+    """One imported module: its dotted name, and whether only a type checker sees it."""
+
+    name: str
+    line: int
+    types_only: bool
+
+
+def imports_of(source: str, package: str) -> list[Import]:
+    """Every import statement of a module that lives in ``package``, lazy ones included."""
+    found: list[Import] = []
+
+    def visit(node: ast.AST, types_only: bool) -> None:
+        child: ast.AST
+        if isinstance(node, ast.Import):
+            found.extend(Import(alias.name, node.lineno, types_only) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")
+            base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [node.module])])
+            base = base if node.level else node.module or ""
+            # `from krmfn import gang` names a room, `from krmfn.gang import Gang` a thing in one.
+            names = [f"{base}.{alias.name}" for alias in node.names] if base == "krmfn" else [base]
+            found.extend(Import(name, node.lineno, types_only) for name in names)
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            for child in node.body:
+                visit(child, True)
+            for child in node.orelse:
+                visit(child, types_only)
+        else:
+            for child in ast.iter_child_nodes(node):
+                visit(child, types_only)
+
+    visit(ast.parse(source), False)
+    return found
+
+
+def wrong_imports(room: str, source: str, package: str) -> list[str]:
+    """What a module of ``room`` imports against the tables above."""
+    wrong = []
+    for name, line, types_only in imports_of(source, package):
+        top, _, rest = name.partition(".")
+        if top == "krmfn":
+            other = rest.partition(".")[0]
+            # The version is everybody's. A type that only a checker sees binds nothing together,
+            # but kyaml has to stand alone in every sense.
+            exempt = other in {room, "__version__"} or (types_only and room != "kyaml")
+            ok = exempt or other in MAY_IMPORT[room]
+        else:
+            ok = top in sys.stdlib_module_names or top in THIRD_PARTY.get(room, set())
+        if not ok:
+            wrong.append(f"line {line}: krmfn.{room} may not import {name}")
+    return wrong
+
+
+@pytest.mark.parametrize("path", [pytest.param(p, id=str(p.relative_to(PACKAGE))) for p in MODULES])
+def test_nothing_imports_upwards(path):
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    room = parts[0]
+    if room == "__init__":
+        assert imports_of(path.read_text("utf-8"), "krmfn") == []
+        return
+    assert room in MAY_IMPORT, f"krmfn/{room} needs its row in MAY_IMPORT"
+    assert wrong_imports(room, path.read_text("utf-8"), ".".join(["krmfn", *parts[:-1]])) == []
+
+
+@pytest.mark.parametrize(
+    ("room", "source", "reason"),
+    [
+        ("kyaml", "import krmfn.gang", "the SDK stands alone"),
+        ("kyaml", "from krmfn import gang", "the SDK stands alone, however it is spelled"),
+        ("kyaml", "from ..gang import Gang", "a relative import is an import"),
+        (
+            "kyaml",
+            "if TYPE_CHECKING:\n    from krmfn.gang import Gang",
+            "the SDK stands alone in its types too",
+        ),
+        ("gang", "import yaml", "the model needs the standard library only"),
+        ("gang", "def f():\n    import krmfn.kyaml", "a lazy import is an import"),
+        ("function", "import pydantic", "pydantic is imported in one place"),
+        ("lint", "from krmfn.function import run", "nothing imports upwards"),
+    ],
+)
+def test_import_rules_see_a_breach(room, source, reason):
+    assert wrong_imports(room, source, "krmfn.kyaml" if room == "kyaml" else "krmfn"), reason
+
+
+@pytest.mark.parametrize(
+    ("room", "source", "reason"),
+    [
+        (
+            "kyaml",
+            "import yaml, re\nfrom krmfn.kyaml.tree import Node\nfrom .tree import Node",
+            "its own room",
+        ),
+        ("gang", "if TYPE_CHECKING:\n    from krmfn.podspec import PodTemplate", "only for a type"),
+        ("cli", "from krmfn import __version__, function", "the top may import all that is below"),
+    ],
+)
+def test_import_rules_let_pass(room, source, reason):
+    assert wrong_imports(room, source, "krmfn.kyaml" if room == "kyaml" else "krmfn") == [], reason
+
+
+def imported_by(stdin: bytes, *command: str) -> set[str]:
+    """The top-level names of what a Python process imported, site start-up included."""
+    run = subprocess.run(
+        [sys.executable, "-X", "importtime", *command], input=stdin, capture_output=True, check=True
+    )
+    lines = run.stderr.decode().splitlines()
+    return {
+        line.rpartition("|")[2].strip().partition(".")[0] for line in lines if line.startswith("import time:")
+    }
+
+
+def test_filter_imports_nothing_slow():
+    if not (PACKAGE / "__main__.py").exists():
+        missing("there is no command yet")
+    items = (
+        b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {apiVersion: v1, kind: Pod}\n"
+    )
+    bare = imported_by(b"", "-c", "import yaml")
+    seen = imported_by(items, krmfn_command())
+    assert "krmfn" in seen
+    assert (seen - bare) & SLOW_TO_IMPORT == set()
+
+
+def test_runtime_dependencies_are_two():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert sorted(re.split(r"[<>=!~ ]", d)[0] for d in project["dependencies"]) == ["PyYAML", "pydantic"]
+
+
+def project_files() -> list[str]:
+    """The files git knows, as paths below the project's folder."""
+    git = need("git")
+    run = subprocess.run([git, "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=False)
+    if run.returncode:
+        missing("this folder is not a git repository")
+    return [name for name in run.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_no_file_names_what_it_should_not():
+    found = []
+    for name in project_files():
+        text = (ROOT / name).read_bytes().decode("utf-8", "replace")
+        for what, pattern in FORBIDDEN.items():
+            for match in re.finditer(pattern, text):
+                line = text.count("\n", 0, match.start()) + 1
+                found.append(f"{name}:{line}: {match.group()} is {what}")
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("cd /" + "work/main", "a folder of one machine"),
+        ('open("/' + 'root/x")', "a home folder"),
+        ("https://pypi." + "org/simple", "a registry"),
+        ("# TO" + "DO: later", "nobody keeps it"),
+    ],
+)
+def test_forbidden_words_are_seen(text, reason):
+    assert any(re.search(pattern, text) for pattern in FORBIDDEN.values()), reason
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("image: python:3.13-slim", "an image is no registry host"),
+        ("kustomize build overlays/work/prod", "a relative folder"),
+        ("# TO" + "DO (#12): later", "issue 12 keeps it"),
+        ("spec/work-queue", "a word in a path"),
+    ],
+)
+def test_allowed_words_pass(text, reason):
+    assert not any(re.search(pattern, text) for pattern in FORBIDDEN.values()), reason
+
+
+def test_no_module_is_long_without_a_reason():
+    lengths = {str(path.relative_to(PACKAGE)): len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    long = {name for name, lines in lengths.items() if lines > LONGEST}
+    assert long == set(LONG_FOR_A_REASON), "split it, or give its reason in LONG_FOR_A_REASON"
+
+
+def undocumented(path) -> list[str]:
+    """Public functions and classes of a module, and the module, that have no docstring."""
+    tree = ast.parse(path.read_text("utf-8"))
+    public = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+    ]
+    module = [] if ast.get_docstring(tree) else ["the module"]
+    return module + [node.name for node in public if not ast.get_docstring(node)]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(p, id=p.name)
+        for p in sorted((PACKAGE / "kyaml").rglob("*.py"))
+        if p.name == "__init__.py" or not p.name.startswith("_")
+    ],
+)
+def test_sdk_is_documented(path):
+    assert undocumented(path) == []
+
+
+# What stands in git -> the step of .ci/run that runs it.
+STEPS = {
+    "tests/hosts/test_": "hosts",
+    "tests/container/test_": "container",
+    "krmfn/cli.py": "acceptance",
+    "bench/__main__.py": "bench",
+    "tests/fuzz/__main__.py": "fuzz",
+}
+
+
+def test_ci_runs_what_is_there():
+    files = project_files()
+    steps = re.search(r"^steps=\((.*)\)$", (ROOT / ".ci" / "run").read_text("utf-8"), re.MULTILINE)
+    assert steps, ".ci/run lists its steps in one line"
+    needed = {step for prefix, step in STEPS.items() if any(name.startswith(prefix) for name in files)}
+    assert needed <= set(steps[1].split()), "a step is not in .ci/run's list"
+    dockerfile = "Dockerfile" in files
+    assert dockerfile == ("hadolint" in (ROOT / "Makefile").read_text("utf-8")), (
+        "make check lints the Dockerfile"
+    )
