@@ -51,6 +51,8 @@ check: $(VENV)/.dev ## lint, format, types, the rules of the house, the Dockerfi
 	@$(BIN)/mypy -p tests
 	@echo "import rules and other rules of the house ..."
 	@$(PYTEST) -q tests/test_house.py
+	@echo "hadolint Dockerfile ..."
+	@$(BIN)/hadolint Dockerfile
 
 .PHONY: format
 format: $(VENV)/.dev ## rewrite the sources in the house's format
