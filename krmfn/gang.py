@@ -1,0 +1,101 @@
+"""The backend-neutral model: what a backend says about a workload, before anything is edited.
+
+A backend (``krmfn.backends``) reads a workload and answers with gangs. A gang has members, and each
+member says, for one pod template, how its containers get the leader's address and the rank.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krmfn.podspec import EnvVar, PodTemplate
+
+ADDRESS = "MODELPLANE_LEADER_ADDRESS"
+RANK = "MODELPLANE_RANK"
+
+
+class FieldRef(NamedTuple):
+    """An env entry ``name`` that the downward API fills from ``path`` (``metadata.labels['KEY']``)."""
+
+    name: str
+    path: str
+
+    def entry(self) -> dict[str, Any]:
+        """The env entry as data."""
+        return {"name": self.name, "valueFrom": {"fieldRef": {"fieldPath": self.path}}}
+
+
+class Address(NamedTuple):
+    """The leader's address: ``value`` as it stands in env, after the helper entries it refers to."""
+
+    value: str
+    helpers: tuple[FieldRef, ...] = ()
+
+
+class Rank(NamedTuple):
+    """How a member's pods get their rank.
+
+    =========  ==========================================  ==========
+    form       value                                       offset
+    =========  ==========================================  ==========
+    literal    the decimal number                          -
+    env        the backend's variable NAME                 -
+    label      the fieldPath ``metadata.labels['KEY']``    -
+    computed   "" (GROVE_PCLQ_POD_INDEX + offset)          the offset
+    =========  ==========================================  ==========
+
+    ``computed`` is done in the pod: by the prelude or by the env file's writer.
+    """
+
+    form: str
+    value: str = ""
+    offset: int = 0
+
+
+class Own(NamedTuple):
+    """A backend's verdict on an existing entry of one of our names that has a form of its own (contract E3).
+
+    ``right``: it gives the right value under the configured version and may stay. ``note``: why that is
+    worth an info ("needs alpha.14-rc1 or newer; state grove.version").
+    """
+
+    right: bool
+    note: str = ""
+
+
+class Member(NamedTuple):
+    """One role of a gang with its pod template.
+
+    ``pods``: how many pods of one gang the template makes. ``judge(entry)``: the verdict on an existing
+    entry named ADDRESS or RANK, None where it is the user's own definition. ``key`` is the template's or
+    clique's name, for messages and ``explain``.
+    """
+
+    role: str  # leader | worker | gang
+    key: str
+    template: PodTemplate
+    address: Address
+    rank: Rank
+    pods: int
+    judge: Callable[[EnvVar], Own | None]
+
+
+class Gang(NamedTuple):
+    """One gang shape of a workload; the backend makes one such gang per replica. ``name``: group or stem, or ""."""
+
+    name: str
+    members: tuple[Member, ...]
+
+
+class Reading(NamedTuple):
+    """What a backend makes of one workload: its gangs, and findings (``krmfn.findings.Finding``).
+
+    ``left`` are the pod templates that belong to no gang.
+    """
+
+    gangs: tuple[Gang, ...]
+    findings: tuple[Any, ...] = ()
+    left: tuple[PodTemplate, ...] = ()

@@ -1,0 +1,1 @@
+"""An SDK for KRM functions over PyYAML in which the text is the document. See README.md beside this file."""

@@ -1,0 +1,108 @@
+"""Plain Python data as YAML text that every reader understands alike.
+
+Strings stay plain only where YAML 1.1, YAML 1.2 and go-yaml all read the text as that string; otherwise
+they are written in JSON's double quotes, or as a literal block where they have several clean lines.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_PLAIN = re.compile(r"(?:[A-Za-z/]|-[A-Za-z]|\$[({])[A-Za-z0-9_./$(){}\[\]'+@%=:\-]*\Z")
+_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def scalar(value: Any, flow: bool = False, plain: bool = True) -> str:
+    """One line of YAML for a str, int, bool or None."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if plain and not (flow and re.search(r"[\[\]{},]", value)) and is_plain(value):
+        return str(value)
+    return quoted(value)
+
+
+def is_plain(value: str) -> bool:
+    """True where ``value`` can stand without quotes."""
+    return (
+        bool(_PLAIN.match(value))
+        and value.lower() not in _WORDS
+        and not value.endswith(":")
+        and ": " not in value
+        and not value.startswith("---")
+    )
+
+
+def quoted(value: str) -> str:
+    """A JSON string: double-quoted YAML too."""
+    return '"' + re.sub(r'["\\\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]', _escape, value) + '"'
+
+
+def _escape(match: re.Match[str]) -> str:
+    char = match.group()
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    return f"\\u{ord(char):04X}"
+
+
+def block(value: Any, indent: int) -> list[str]:
+    """Lines of a block-style value whose first line continues where the caller stands.
+
+    The first line has no indentation; the following ones are indented by ``indent`` blanks.
+    """
+    pad = " " * indent
+    if isinstance(value, dict) and value:
+        lines: list[str] = []
+        for key, inner in value.items():
+            lines += _pair(scalar(key), inner, indent)
+        return [lines[0][indent:], *lines[1:]]
+    if isinstance(value, (list, tuple)) and value:
+        lines = []
+        for inner in value:
+            first, *rest = block(inner, indent + 2)
+            lines += [f"{pad}- {first}", *rest]
+        return [lines[0][indent:], *lines[1:]]
+    if isinstance(value, (dict, list, tuple)):
+        return ["{}" if isinstance(value, dict) else "[]"]
+    if isinstance(value, str) and is_literal(value):
+        return ["|", *(f"{pad}{line}" if line else "" for line in value[:-1].split("\n"))]
+    return [scalar(value)]
+
+
+def _pair(key: str, value: Any, indent: int) -> list[str]:
+    pad = " " * indent
+    if isinstance(value, (list, tuple)) and value:
+        first, *rest = block(value, indent)
+        return [f"{pad}{key}:", pad + first, *rest]
+    if isinstance(value, dict) and value:
+        first, *rest = block(value, indent + 2)
+        return [f"{pad}{key}:", f"{pad}  {first}", *rest]
+    first, *rest = block(value, indent + 2)
+    return [f"{pad}{key}: {first}", *rest]
+
+
+def is_literal(value: str) -> bool:
+    """True where a literal block ``|`` gives exactly ``value``: clean lines, one line break at the end."""
+    return (
+        "\n" in value[:-1]
+        and value.endswith("\n")
+        and not value.endswith("\n\n")
+        and not value.startswith((" ", "\n"))
+        and not re.search(r"[ \t]\n|[^\n\x20-\x7e]", value)
+    )
+
+
+def flow(value: Any, json: bool = False) -> str:
+    """One line of flow style; with ``json`` valid JSON."""
+    if isinstance(value, dict):
+        return (
+            "{" + ", ".join(f"{scalar(k, True, not json)}: {flow(v, json)}" for k, v in value.items()) + "}"
+        )
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(flow(v, json) for v in value) + "]"
+    return scalar(value, True, not json)
