@@ -89,3 +89,26 @@ class Finding(NamedTuple):
     def severity(self) -> str:
         """error, warning or info."""
         return CODES[self.code]
+
+
+class Report:
+    """Collects the findings about one workload."""
+
+    __slots__ = ("found", "ref", "resource")
+
+    def __init__(self, resource: Resource, ref: Ref) -> None:
+        self.resource = resource
+        self.ref = ref
+        self.found: list[Finding] = []
+
+    def add(
+        self,
+        code: str,
+        message: str,
+        field: str,
+        position: int = -1,
+        current: str | None = None,
+        proposed: str | None = None,
+    ) -> None:
+        """Adds a finding; the arguments are those of ``Finding``."""
+        self.found.append(Finding(code, message, self.resource, self.ref, field, position, current, proposed))

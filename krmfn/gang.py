@@ -6,11 +6,10 @@ member says, for one pod template, how its containers get the leader's address a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from krmfn.podspec import EnvVar, PodTemplate
 
 ADDRESS = "MODELPLANE_LEADER_ADDRESS"
@@ -66,12 +65,16 @@ class Own(NamedTuple):
     note: str = ""
 
 
+Judge = Callable[["EnvVar"], Own | None]
+
+
 class Member(NamedTuple):
     """One role of a gang with its pod template.
 
     ``pods``: how many pods of one gang the template makes. ``judge(entry)``: the verdict on an existing
     entry named ADDRESS or RANK, None where it is the user's own definition. ``key`` is the template's or
-    clique's name, for messages and ``explain``.
+    clique's name, for messages and ``explain``. ``helpers`` are all helper entries that the backend may
+    ever put in, used here or not.
     """
 
     role: str  # leader | worker | gang
@@ -80,7 +83,8 @@ class Member(NamedTuple):
     address: Address
     rank: Rank
     pods: int
-    judge: Callable[[EnvVar], Own | None]
+    judge: Judge
+    helpers: tuple[FieldRef, ...] = ()
 
 
 class Gang(NamedTuple):

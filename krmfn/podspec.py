@@ -26,6 +26,17 @@ class EnvVar(NamedTuple):
     value_from: Any
     position: int
 
+    @property
+    def field_path(self) -> str | None:
+        """The downward API field that fills the entry, None where something else does."""
+        if not isinstance(self.value_from, dict) or list(self.value_from) != ["fieldRef"]:
+            return None
+        ref = self.value_from["fieldRef"]
+        if not isinstance(ref, dict) or set(ref) - {"apiVersion", "fieldPath"} or ref.get("apiVersion", "v1") != "v1":
+            return None
+        path = ref.get("fieldPath")
+        return path if isinstance(path, str) else None
+
 
 class Words(NamedTuple):
     """A list of strings in the manifest: a command, args. ``slot`` is None where the key is missing."""

@@ -35,11 +35,7 @@ def deref(node: Node, trail: list[Alias] | None = None) -> Node:
 
 def is_merge(key: Node) -> bool:
     """True for ``<<`` as a merge key: plain and untagged, or tagged as kpt writes it."""
-    return (
-        isinstance(key, Scalar)
-        and key.value == "<<"
-        and (key.tag == _MERGE_TAG or (not key.style and not key.tag))
-    )
+    return isinstance(key, Scalar) and key.value == "<<" and (key.tag == _MERGE_TAG or (not key.style and not key.tag))
 
 
 def key_text(key: Node) -> str | None:
@@ -80,9 +76,7 @@ class Slot:
         self.trail = trail
 
 
-def slot(
-    mapping: Mapping, name: str, trail: list[Alias] | None = None, _seen: tuple[int, ...] = ()
-) -> Slot | None:
+def slot(mapping: Mapping, name: str, trail: list[Alias] | None = None, _seen: tuple[int, ...] = ()) -> Slot | None:
     """The pair ``name`` of a mapping, own keys first, then merged ones; its value is dereferenced.
 
     Raises Malformed where the key stands twice (the hosts disagree on what that means) or is no plain key.
@@ -211,3 +205,18 @@ def annotations_of(node: Node) -> dict[str, str]:
         return {}
     pairs = ((key_text(key), text(deref(value))) for key, value in found.entries)
     return {key: value or "" for key, value in pairs if key is not None}
+
+
+def path_to(root: Node, position: int) -> str:
+    """The field path (``spec.containers[0].env``) of the innermost node that holds a position; "" for the root."""
+    path, node = "", root
+    while isinstance(node, (Mapping, Sequence)) and position >= 0:
+        if isinstance(node, Sequence):
+            steps = [(f"[{i}]", item.start, item) for i, item in enumerate(node.items)]
+        else:
+            steps = [(f".{key_text(key)}", key.start, value) for key, value in node.entries]
+        inside = [step for step in steps if step[1] <= position]
+        if not inside or position > inside[-1][2].end:
+            break
+        path, node = path + inside[-1][0], inside[-1][2]
+    return path.removeprefix(".")

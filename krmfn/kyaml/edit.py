@@ -27,32 +27,38 @@ class Span(NamedTuple):
     end: int
 
 
+class Move(NamedTuple):
+    """An entry that goes to the front as it is written."""
+
+    index: int
+
+
 class ListEdit(NamedTuple):
-    """A change of one list: entries to take out, entries to move to the front, data to put in front of all."""
+    """A change of one list: what comes to the front, data or ``Move``, and the indices of entries taken out."""
 
-    new: tuple[Any, ...] = ()
+    front: tuple[Any, ...] = ()
     drop: tuple[int, ...] = ()
-    move: tuple[int, ...] = ()
+
+    @property
+    def gone(self) -> tuple[int, ...]:
+        """The indices of the entries that do not stay where they are."""
+        return (*self.drop, *(part.index for part in self.front if isinstance(part, Move)))
 
 
-def edit_list(
-    source: Source, mapping: Mapping, key: str, pair: tuple[Node, Node] | None, change: ListEdit
-) -> None:
+def edit_list(source: Source, mapping: Mapping, key: str, pair: tuple[Node, Node] | None, change: ListEdit) -> None:
     """Plans ``change`` on the list under ``key``. ``pair`` is the key and value as written, None where it is missing.
 
-    The value may be null (it becomes a list); the front order is: new entries, moved ones, the rest.
+    The value may be null (it becomes a list).
     A block list that loses its last entry goes with its key.
     Raises Malformed where the text's form allows no edit (complex keys, a list inside a list).
     """
     value = pair[1] if pair else None
     if isinstance(value, Sequence) and not (value.items == [] and not value.flow):
-        _Flow(source, value).apply(change) if value.flow else _Block(source, value, mapping, pair).apply(
-            change
-        )
+        _Flow(source, value).apply(change) if value.flow else _Block(source, value, mapping, pair).apply(change)
     elif pair is None:
-        _create(source, mapping, key, list(change.new))
+        _create(source, mapping, key, list(change.front))
     elif is_null(value):
-        _fill(source, mapping, pair, list(change.new))
+        _fill(source, mapping, pair, list(change.front))
     else:
         raise Malformed(f"{key} is no list", pair[0].start)
 
@@ -88,9 +94,13 @@ class _Flow:
     def apply(self, change: ListEdit) -> None:
         source, items = self.source, self.node.items
         json = is_json(source, self.node.start)
-        gone = set(change.drop) | set(change.move)
-        front = [emit.flow(entry, json) for entry in change.new]
-        front += [source.text[items[i].start : items[i].end] for i in change.move]
+        gone = set(change.gone)
+        front = [
+            source.text[items[part.index].start : items[part.index].end]
+            if isinstance(part, Move)
+            else emit.flow(part, json)
+            for part in change.front
+        ]
         stays = len(items) > len(gone)
         if front:
             at = properties_end(source, self.node) + 1
@@ -114,9 +124,7 @@ def removed_spans(spans: list[Span], gone: set[int]) -> list[Span]:
 class _Block:
     """A list in block style: entries are whole lines."""
 
-    def __init__(
-        self, source: Source, node: Sequence, mapping: Mapping, pair: tuple[Node, Node] | None
-    ) -> None:
+    def __init__(self, source: Source, node: Sequence, mapping: Mapping, pair: tuple[Node, Node] | None) -> None:
         self.source = source
         self.node = node
         self.mapping = mapping
@@ -156,15 +164,18 @@ class _Block:
 
     def apply(self, change: ListEdit) -> None:
         source = self.source
-        spans = {i: self.lines(i) for i in (*change.drop, *change.move)}
-        if len(spans) == len(self.node.items) and not change.new and not change.move and self.pair:
+        spans = {i: self.lines(i) for i in change.gone}
+        if len(spans) == len(self.node.items) and not change.front and self.pair:
             return remove_key(source, self.mapping, self.pair[0])
         newline = source.newline(self.dashes[0])
         indent = source.column(self.dashes[0])
-        front = block_list(list(change.new), indent, newline)
-        for i in change.move:
-            moved = source.text[spans[i].start : spans[i].end]
-            front += moved if moved.endswith(("\n", "\r")) else moved + newline
+        front = ""
+        for part in change.front:
+            if isinstance(part, Move):
+                moved = source.text[spans[part.index].start : spans[part.index].end]
+                front += moved if moved.endswith(("\n", "\r")) else moved + newline
+            else:
+                front += block_list([part], indent, newline)
         if front:
             at = source.line_end(self._header())
             if at < 0:
@@ -199,7 +210,7 @@ def _fill(source: Source, mapping: Mapping, pair: tuple[Node, Node], entries: li
             source.edit(at, at, (" " if has_colon else ": ") + shown)
         return
     colon = text.index(":", key.end) + 1
-    indent = _key_column(source, key)
+    indent = _key_column(source, key) + _list_indent(source)
     at = source.line_end(value.end if value.end > colon else colon)
     if at < 0:
         raise Malformed("cannot put a list here", key.start)
@@ -225,15 +236,29 @@ def _create(source: Source, mapping: Mapping, key: str, entries: list[Any]) -> N
     if after is not None:
         at, indent = after
         newline = source.newline(at)
-        shown = f"{' ' * indent}{key}:{newline}" + block_list(entries, indent, newline)
+        shown = f"{' ' * indent}{key}:{newline}" + block_list(entries, indent + _list_indent(source), newline)
         broken = source.text[at - 1 : at] in ("\n", "\r")
         source.edit(at, at, shown if broken else newline + shown.removesuffix(newline))
         return
     first = mapping.entries[0][0]
     indent = _key_column(source, first)
     newline = source.newline(first.start)
-    shown = f"{key}:{newline}" + block_list(entries, indent, newline) + " " * indent
+    shown = f"{key}:{newline}" + block_list(entries, indent + _list_indent(source), newline) + " " * indent
     source.edit(first.start, first.start, shown)
+
+
+def _list_indent(source: Source) -> int:
+    """How far the text indents a list below its key, as its first list shows: 0 (compact) or 2 (wide)."""
+    todo = list(reversed(source.roots))
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Mapping) and not node.flow:
+            for key, value in node.entries:
+                if isinstance(value, Sequence) and not value.flow and value.anchor is None and value.tag is None:
+                    return 2 if source.column(value.start) > source.column(key.start) else 0
+        if isinstance(node, (Mapping, Sequence)):
+            todo.extend(reversed(list(node.children())))
+    return 0
 
 
 def _line_behind_name(source: Source, mapping: Mapping) -> tuple[int, int] | None:

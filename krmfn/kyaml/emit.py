@@ -100,9 +100,7 @@ def is_literal(value: str) -> bool:
 def flow(value: Any, json: bool = False) -> str:
     """One line of flow style; with ``json`` valid JSON."""
     if isinstance(value, dict):
-        return (
-            "{" + ", ".join(f"{scalar(k, True, not json)}: {flow(v, json)}" for k, v in value.items()) + "}"
-        )
+        return "{" + ", ".join(f"{scalar(k, True, not json)}: {flow(v, json)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(flow(v, json) for v in value) + "]"
     return scalar(value, True, not json)

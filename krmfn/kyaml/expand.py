@@ -24,12 +24,7 @@ def expand_alias(resource: Resource, alias: Alias) -> None:
     """
     source = resource.source
     parent = next(
-        (
-            n
-            for root in source.roots
-            for n in walk(root)
-            if isinstance(n, Collection) and alias in n.children()
-        ),
+        (n for root in source.roots for n in walk(root) if isinstance(n, Collection) and alias in n.children()),
         None,
     )
     target = deref(alias)
@@ -85,9 +80,7 @@ class _Copier:
         if isinstance(node, Sequence):
             return "[" + ", ".join(self.flow(item, inside) for item in node.items) + "]"
         assert isinstance(node, Mapping)
-        return (
-            "{" + ", ".join(f"{self.flow(k, inside)}: {self.flow(v, inside)}" for k, v in node.entries) + "}"
-        )
+        return "{" + ", ".join(f"{self.flow(k, inside)}: {self.flow(v, inside)}" for k, v in node.entries) + "}"
 
     def block(self, node: Collection, indent: int, inside: tuple[int, ...]) -> list[str]:
         """Lines of a collection, each with its full indentation; inner flow collections stay in flow style."""

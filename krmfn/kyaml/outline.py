@@ -105,9 +105,7 @@ def cut_stream(data: bytes) -> list[Piece]:
     Raises CannotCut where directives, ``...`` or odd line breaks are around, InputError where it is not YAML
     or a document is neither a mapping nor empty.
     """
-    odd = unusual_breaks(data) and (
-        data.count(b"\r") != data.count(b"\r\n") or any(m in data for m in _OTHER_BREAKS)
-    )
+    odd = unusual_breaks(data) and (data.count(b"\r") != data.count(b"\r\n") or any(m in data for m in _OTHER_BREAKS))
     if odd or b"\0" in data or re.search(rb"^(?:%|\.\.\.)", data, re.MULTILINE):
         raise CannotCut
     starts = [match.start() for match in _MARKER.finditer(data)]
@@ -185,9 +183,7 @@ class _Scan:
 
     def finish(self) -> None:
         """Checks that the rest of the piece is YAML."""
-        raw_parse = (
-            getattr(getattr(self.next, "__self__", None), "raw_parse", None) if fast_libyaml() else None
-        )
+        raw_parse = getattr(getattr(self.next, "__self__", None), "raw_parse", None) if fast_libyaml() else None
         if raw_parse is not None:
             raw_parse()
             return

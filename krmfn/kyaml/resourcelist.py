@@ -65,9 +65,7 @@ class Resource:
     def source(self) -> Source:
         """The text that the item's node has its positions in; other items may share it."""
         if self._source is None:
-            self._source = Source(
-                self.owner.data[self.start : self.end].decode(), self.owner.line_at(self.start)
-            )
+            self._source = Source(self.owner.data[self.start : self.end].decode(), self.owner.line_at(self.start))
         return self._source
 
     @property
@@ -173,9 +171,7 @@ class ResourceList:
 class _Pieces(ResourceList):
     """Each item is a piece of the input with a source of its own; ``around`` is the list without its items."""
 
-    def __init__(
-        self, data: bytes, bom: bytes, pieces: list[Piece], around: Source | None, tail: int
-    ) -> None:
+    def __init__(self, data: bytes, bom: bytes, pieces: list[Piece], around: Source | None, tail: int) -> None:
         super().__init__(data, bom, around is not None)
         self.around = around
         self.tail = tail
@@ -199,7 +195,7 @@ class _Pieces(ResourceList):
     def render(self, results: list[dict[str, Any]], echo: bool = False) -> Iterator[bytes | memoryview]:
         data = memoryview(self.data)
         around = None
-        at = 0
+        at = head = 0
         if self.around is not None:
             around = Source(self.around.text)
             head = len(around.text) - len(self.data[self.tail :].decode())
@@ -338,9 +334,7 @@ def _read_whole(data: bytes, bom: bytes) -> ResourceList:
     is_list = isinstance(first, Mapping) and text(get(first, "kind")) == "ResourceList"
     if is_list:
         if len(source.roots) > 1:
-            raise InputError(
-                "a second document behind the ResourceList", *source.place(source.roots[1].start)
-            )
+            raise InputError("a second document behind the ResourceList", *source.place(source.roots[1].start))
         assert isinstance(first, Mapping)
         check_version(source, first)
     return _Whole(data, bom, source, is_list)
@@ -361,9 +355,7 @@ def check_version(source: Source, root: Mapping) -> None:
     found = get(root, "apiVersion")
     if (text(found) or "") not in VERSIONS:
         where = source.place((found or root).start)
-        raise InputError(
-            f"a ResourceList of version {text(found)!r}, not one of {', '.join(VERSIONS)}", *where
-        )
+        raise InputError(f"a ResourceList of version {text(found)!r}, not one of {', '.join(VERSIONS)}", *where)
 
 
 def list_items(source: Source) -> list[Mapping]:
@@ -410,8 +402,5 @@ def set_results(source: Source, results: list[dict[str, Any]]) -> None:
 
 def ref_of(node: Node) -> Ref:
     """The reference to the object in a mapping, "" for what is missing."""
-    found = (
-        get(node, *path)
-        for path in (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
-    )
+    found = (get(node, *path) for path in (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name")))
     return Ref(*(text(part) or "" for part in found))

@@ -42,9 +42,7 @@ def resolve(value: str, style: str, tag: str | None) -> Scalar:
 
 def _number(value: str) -> Scalar:
     digits = value.replace("_", "")
-    match = re.fullmatch(
-        r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))", digits
-    )
+    match = re.fullmatch(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))", digits)
     if match and len(digits) < _DIGITS:
         sign, *bodies = match.groups()
         base, body = next((base, body) for base, body in zip((16, 2, 8, 10), bodies, strict=True) if body)

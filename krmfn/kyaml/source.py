@@ -6,9 +6,7 @@ import re
 
 from krmfn.kyaml.tree import Node, build
 
-_BLANK = re.compile(
-    r"(?:[ \t\r\n\x85\u2028\u2029]|(?:(?<=[ \t\r\n\x85\u2028\u2029])|\A)#[^\r\n\x85\u2028\u2029]*)*"
-)
+_BLANK = re.compile(r"(?:[ \t\r\n\x85\u2028\u2029]|(?:(?<=[ \t\r\n\x85\u2028\u2029])|\A)#[^\r\n\x85\u2028\u2029]*)*")
 _BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
 _REST = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|[\r\n\x85\u2028\u2029]|\Z)")
 
@@ -91,10 +89,8 @@ class Source:
 
     def newline(self, position: int) -> str:
         """The line break of the line before ``position``, else the text's first one, else LF."""
-        match = None
-        for match in _BREAK.finditer(self.text, max(0, position - 4096), position):
-            pass
-        match = match or _BREAK.search(self.text)
+        near = list(_BREAK.finditer(self.text, max(0, position - 4096), position))
+        match = near[-1] if near else _BREAK.search(self.text)
         return match.group() if match and match.group() in ("\n", "\r\n", "\r") else "\n"
 
     def first_on_line(self, position: int) -> bool:

@@ -41,9 +41,7 @@ class Scalar(Node):
 
     __slots__ = ("_end", "style", "value")
 
-    def __init__(
-        self, start: int, tag: str | None, anchor: str | None, end: int, value: str, style: str
-    ) -> None:
+    def __init__(self, start: int, tag: str | None, anchor: str | None, end: int, value: str, style: str) -> None:
         super().__init__(start, tag, anchor)
         self._end = end
         self.value = value
@@ -140,10 +138,9 @@ Event = Any  # yaml.Event; its subclasses have different attributes
 
 def event_source(text: str | bytes) -> Callable[[], Event]:
     """A function that gives the next event: libyaml's where PyYAML has it, else the same from the pure parser."""
-    if yaml.__with_libyaml__:
-        parser = yaml.cyaml.CParser(text)
-        return parser.get_event  # type: ignore[no-any-return]
-    return yaml.SafeLoader(text).get_event  # type: ignore[no-any-return]
+    parser: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    give: Callable[[], Event] = parser(text).get_event
+    return give
 
 
 def build(text: str, line: int = 1) -> list[Node]:
@@ -184,6 +181,7 @@ class _Builder:
         return roots
 
     def document(self) -> Node:
+        event: Event
         stack: list[Collection] = []
         keys: list[Node | None] = []
         while True:
@@ -200,9 +198,7 @@ class _Builder:
                 self.attach(stack[-1], keys, node)
             if isinstance(node, Collection):
                 if len(stack) >= MAX_DEPTH:
-                    raise InputError(
-                        f"nested deeper than {MAX_DEPTH} levels", self.line + event.start_mark.line
-                    )
+                    raise InputError(f"nested deeper than {MAX_DEPTH} levels", self.line + event.start_mark.line)
                 stack.append(node)
                 keys.append(None)
             elif not stack:
@@ -225,9 +221,7 @@ class _Builder:
         start, end = event.start_mark.index, event.end_mark.index
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
-                raise UndefinedAlias(
-                    f"alias *{event.anchor} has no anchor", self.line + event.start_mark.line
-                )
+                raise UndefinedAlias(f"alias *{event.anchor} has no anchor", self.line + event.start_mark.line)
             return Alias(start, end, event.anchor, self.anchors[event.anchor])
         if isinstance(event, yaml.ScalarEvent):
             value = event.value

@@ -1,0 +1,119 @@
+"""The command line for people. Without arguments krmfn is a filter, see ``krmfn.__main__``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from krmfn import __version__
+from krmfn.kyaml.run import UNREADABLE, BadConfig
+from krmfn.settings import DEFAULTS, Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DESCRIPTION = """\
+Gives every container of a multi-node LLM engine MODELPLANE_LEADER_ADDRESS and
+MODELPLANE_RANK, on LeaderWorkerSet, DisaggregatedSet and Grove PodCliqueSet.
+
+Without a command: a KRM function. Reads a ResourceList, or plain YAML
+documents, on stdin and writes the same with the variables injected on stdout:
+
+  kustomize build --enable-alpha-plugins --enable-exec DIR
+  kpt fn eval DIR --exec krmfn
+  helm template CHART | krmfn | kubectl apply -f -
+"""
+EPILOG = """\
+exit status: 0 done; 1 an error in a resource (what and where is on stderr);
+2 input that cannot be read, a bad configuration or bad usage.
+"""
+COMMANDS = {
+    "inject": "inject into files or folders: print, --diff or --in-place",
+    "install-kustomize-plugin": "make plain `kubectl kustomize` find krmfn",
+    "schema": "print the JSON Schema of the functionConfig",
+}
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs ``krmfn WORDS...`` and returns the exit status."""
+    words = list(words)
+    from krmfn.host import PLUGIN_VARIABLE, legacy_plugin
+
+    if words and PLUGIN_VARIABLE in os.environ and not words[0].startswith("-") and words[0] not in COMMANDS:
+        return legacy_plugin(words[0])
+    command = words[0] if words else ""
+    if command == "inject":
+        from krmfn.files import inject_command
+
+        return inject_command(words[1:])
+    if command == "install-kustomize-plugin":
+        from krmfn.plugin import install
+
+        return install(words[1:])
+    if command == "schema":
+        argparse.ArgumentParser(prog="krmfn schema", description=COMMANDS["schema"]).parse_args(words[1:])
+        from krmfn.config import schema_text
+
+        sys.stdout.write(schema_text())
+        return 0
+    return _filter(words)
+
+
+def _parser() -> argparse.ArgumentParser:
+    commands = "\n".join(f"  {name:<26}{text}" for name, text in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="krmfn",
+        usage="krmfn [--config FILE] < LIST\n       krmfn COMMAND ...",
+        description=f"{DESCRIPTION}\ncommands (krmfn COMMAND --help):\n{commands}",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"krmfn {__version__}")
+    add_config(parser)
+    return parser
+
+
+def _filter(words: list[str]) -> int:
+    parser = _parser()
+    if not words:
+        parser.print_help()
+        return 0
+    if not words[0].startswith("-"):
+        parser.error(f"no command {words[0]!r}; there are {', '.join(COMMANDS)}")
+    options = parser.parse_args(words)
+    try:
+        settings = settings_from(options.config)
+    except BadConfig as error:
+        return complain(error.messages)
+    if sys.stdin.isatty():
+        return complain(["stdin is a terminal; pipe a list or documents in, or use: krmfn inject FILE"])
+    from krmfn.host import filter_with
+
+    return filter_with(settings)
+
+
+def add_config(parser: argparse.ArgumentParser) -> None:
+    """Adds the option that every command takes."""
+    parser.add_argument("--config", metavar="FILE", help="a functionConfig (ModelplaneEnv or ConfigMap)")
+
+
+def settings_from(path: str | None) -> Settings:
+    """The settings in a file, or the defaults for None. Raises BadConfig."""
+    if path is None:
+        return DEFAULTS
+    from krmfn.host import settings_in
+
+    try:
+        with open(path, "rb") as file:
+            return settings_in(file.read(), path)
+    except OSError as error:
+        raise BadConfig([f"{path}: {error.strerror}"]) from None
+
+
+def complain(messages: Sequence[str]) -> int:
+    """Prints errors of usage or configuration; the exit status for them."""
+    for message in messages:
+        sys.stderr.write(f"[error] {message}\n")
+    return UNREADABLE

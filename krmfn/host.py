@@ -1,0 +1,121 @@
+"""What the hosts have in common: where the configuration comes from, and the function as one step."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from krmfn import function
+from krmfn.findings import CODES, ERROR
+from krmfn.kyaml.access import get, text, to_data
+from krmfn.kyaml.errors import InputError, Malformed
+from krmfn.kyaml.run import UNREADABLE, Answer, BadConfig, Stdout, answer, finish, read_input
+from krmfn.kyaml.source import Source
+from krmfn.settings import DEFAULTS, Settings, needs_check
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from krmfn.kyaml.resourcelist import ResourceList
+    from krmfn.kyaml.results import Result
+    from krmfn.kyaml.tree import Node
+
+PLUGIN_VARIABLE = "KUSTOMIZE_PLUGIN_CONFIG_ROOT"  # set by kustomize's legacy exec plugins, and by nothing else
+
+
+def process(items: ResourceList) -> list[Result]:
+    """The function with the configuration that came with the list. Raises BadConfig."""
+    return process_with(settings_of(items))(items)
+
+
+def process_with(settings: Settings) -> Callable[[ResourceList], list[Result]]:
+    """The function with given settings."""
+
+    def run(items: ResourceList) -> list[Result]:
+        return function.results(function.inject(items, settings))
+
+    return run
+
+
+def settings_of(items: ResourceList) -> Settings:
+    """The settings in a list's functionConfig. Raises BadConfig."""
+    node = items.function_config
+    if node is None:
+        return DEFAULTS
+    path = text(get(node, "metadata", "annotations", "config.kubernetes.io/path"))
+    # What kustomize calls a path is made up, and it has put the config through its own writer.
+    name = path if path and not text(get(node, "metadata", "annotations", "config.kubernetes.io/function")) else "stdin"
+    return load_settings(node, lambda at: f"{name}:{items.config_place(at)[0]}" if name == "stdin" else name)
+
+
+def settings_in(data: bytes, name: str) -> Settings:
+    """The settings in a configuration file. Raises BadConfig."""
+    try:
+        source = Source(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise BadConfig([f"{name}: not UTF-8"]) from None
+    except InputError as error:
+        raise BadConfig([f"{name}:{error.line or 1}: {error.message}"]) from None
+    if len(source.roots) > 1:
+        raise BadConfig([f"{name}:{source.place(source.roots[1].start)[0]}: more than one document"])
+    if not source.roots:
+        return DEFAULTS
+    return load_settings(source.roots[0], lambda at: f"{name}:{source.place(at.start)[0]}")
+
+
+def load_settings(node: Node, place: Callable[[Node], str]) -> Settings:
+    """The settings in a functionConfig; ``place`` tells where one of its nodes stands."""
+    try:
+        data = to_data(node)
+    except Malformed as error:
+        raise BadConfig([f"{place(node)}: functionConfig: {error.message}"]) from None
+    if not needs_check(data):
+        return DEFAULTS
+    from krmfn import config
+
+    def where(path: tuple[str | int, ...]) -> str:
+        found = get(node, *path)
+        return place(found) if found is not None else ""
+
+    codes = frozenset(CODES)
+    errors = frozenset(code for code, severity in CODES.items() if severity == ERROR)
+    try:
+        return config.load(data, where, _read_yaml, codes=codes, error_codes=errors)
+    except config.ConfigError as error:
+        raise BadConfig(error.messages) from None
+
+
+def _read_yaml(shown: str) -> object:
+    try:
+        source = Source(shown)
+        return to_data(source.roots[0]) if source.roots else None
+    except (InputError, Malformed) as error:
+        raise ValueError(error.message) from None
+
+
+def filter_with(settings: Settings) -> int:
+    """Filters stdin to stdout with given settings, whatever comes with the list."""
+    out = Stdout()
+    try:
+        data = read_input(sys.stdin.buffer)
+    except InputError as error:
+        return finish(out, Answer(UNREADABLE, (), [f"[error] {error}"]))
+    return finish(out, answer(data, process_with(settings), function.KINDS))
+
+
+def legacy_plugin(config: str) -> int:
+    """A kustomize legacy exec plugin: the configuration is a file, plain documents come and go.
+
+    Source: api/internal/plugins/execplugin of kustomize.
+    """
+    try:
+        with open(config, "rb") as file:
+            settings = settings_in(file.read(), config)
+    except BadConfig as error:
+        for message in error.messages:
+            sys.stderr.write(f"[error] {message}\n")
+        return UNREADABLE
+    except OSError as error:
+        sys.stderr.write(f"[error] {config}: {error.strerror}\n")
+        return UNREADABLE
+    return filter_with(settings)

@@ -1,0 +1,210 @@
+"""From a member of a gang to the edits of one container (contract sections 4, 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from krmfn.gang import ADDRESS, RANK, FieldRef, Own
+from krmfn.inject import prelude
+from krmfn.inject.env import plan_env
+from krmfn.kubelet import holders, mentions
+from krmfn.kyaml.edit import ListEdit
+from krmfn.settings import matches
+
+if TYPE_CHECKING:
+    from krmfn.findings import Report
+    from krmfn.gang import Judge, Member
+    from krmfn.inject.plan import Plan
+    from krmfn.podspec import Container, EnvVar, Words
+    from krmfn.settings import Settings
+
+
+class Treated(NamedTuple):
+    """What was decided for one container.
+
+    ``rank``: ``ours``, ``kept`` or ``none`` (see EnvPlan). ``command``: the user's own words, wrapper off.
+    ``shell`` runs the prelude, "" where there is none; ``derived`` are the names that hold the rank.
+    """
+
+    container: Container
+    rank: str
+    command: tuple[str, ...]
+    shell: str
+    derived: tuple[str, ...]
+    changed: bool
+
+
+def treat(container: Container, member: Member, settings: Settings, plan: Plan, report: Report) -> Treated | None:
+    """Plans the edits of one container; None where an error keeps it from being planned."""
+    try:
+        wrapper, command = prelude.unwrap(container.command.words)
+        for handler in container.handlers:
+            prelude.unwrap(handler.command.words)
+    except prelude.PreludeEdited:
+        _prelude_edited(container, report)
+        return None
+    own_env = [entry for entry in container.env if not _is_ours(entry, member)]
+    derived = holders(own_env, [RANK])
+    texts = user_texts(container, member)
+    uses = any(mentions(text, [RANK, *derived]) for _, text, _ in texts)
+    computed = member.rank.form == "computed"
+    command = command or list(_entrypoint(container, settings) if computed else ())
+    wrapped = computed and _wants_prelude(container, command, uses, settings)
+    rank = rank_entry(member) if wrapped or not computed else None
+    keep_own = settings.on_conflict == "Keep"
+    env = plan_env(container, member, rank, _judge(member, wrapped), keep_own, report)
+    if computed and env.rank == "kept":  # served in another way: no stand-in, no wrapper
+        wrapped = False
+    names = [RANK, *holders(env.entries, [RANK])] if wrapped else []
+    if computed and env.rank != "kept":
+        before = len(report.found)
+        _refuse(container, texts, derived, wrapped, report)
+        if not wrapped:
+            _without_prelude(container, member, command, uses, report)
+        if any(finding.severity == "error" for finding in report.found[before:]):
+            return None
+    plan.add(container.node, "env", container.env_slot, container.trail, env.change)
+    shell = _wrap(container, wrapper, command, names, settings, plan)
+    changed = env.change != ListEdit() or shell.changed
+    return Treated(container, env.rank, tuple(command), shell.path, tuple(derived), changed)
+
+
+def rank_entry(member: Member) -> dict[str, Any]:
+    """The env entry of a member's rank as data."""
+    form, value, offset = member.rank
+    if form == "label":
+        return FieldRef(RANK, value).entry()
+    texts = {"literal": value, "env": f"$({value})", "computed": prelude.stand_in(offset)}
+    return {"name": RANK, "value": texts[form]}
+
+
+def _is_ours(entry: EnvVar, member: Member) -> bool:
+    return entry.name in (ADDRESS, RANK) or any(entry.name == helper.name for helper in member.helpers)
+
+
+def _judge(member: Member, wrapped: bool) -> Judge:
+    """The member's verdicts, but a stand-in is right only where a prelude will replace it."""
+
+    def judge(entry: EnvVar) -> Own | None:
+        if not wrapped and entry.name == RANK and prelude.offset_of(entry.value or "") is not None:
+            return Own(False, "no prelude puts the number in its place here")
+        return member.judge(entry)
+
+    return judge
+
+
+def _entrypoint(container: Container, settings: Settings) -> tuple[str, ...]:
+    """Contract P6: the command that the configuration states for a container that states none."""
+    return next((rule.command for rule in settings.entrypoints if rule.covers(container.image)), ())
+
+
+def user_texts(container: Container, member: Member) -> list[tuple[str, str, int]]:
+    """The container's texts (field, text, position) without our own entries and preludes."""
+    ours = {f"{container.field}.env[{i}].value" for i, entry in enumerate(container.env) if _is_ours(entry, member)}
+    return [found for found in container.texts() if found[0] not in ours and prelude.MARKER not in found[1]]
+
+
+def _wants_prelude(container: Container, command: list[str], uses: bool, settings: Settings) -> bool:
+    """Contract section 7, (a) to (d)."""
+    if not command or matches(settings.skip, container.name):
+        return False
+    return (
+        uses
+        or prelude.shell_of(command[0]) is not None
+        or (container.list_name == "containers" and container.index == 0)
+        or matches(settings.wrap, container.name)
+    )
+
+
+def _refuse(
+    container: Container, texts: list[tuple[str, str, int]], derived: list[str], wrapped: bool, report: Report
+) -> None:
+    """Contract P7: reports where a rank that a prelude computes cannot reach."""
+    for path in container.sub_paths:
+        if mentions(path.expr, [RANK, *derived]):
+            text = (
+                f"container {container.name}: no prelude can put the rank into subPathExpr, which is read before any "
+                "process runs; use grove.rankFrom: EnvFile, or state a grove.version from v0.1.0-alpha.14-rc1"
+            )
+            report.add("rank-in-subpath", text, path.field, path.position, path.expr)
+    for field, text, position in texts:
+        if prelude.contains_stand_in(text):
+            shown = "your own text holds the stand-in that the prelude looks for; write $(MODELPLANE_RANK) there"
+            report.add("stand-in-text", f"container {container.name}: {shown}", field, position)
+    for name in prelude.refused_names(derived) if wrapped else ():
+        index = next(i for i, entry in enumerate(container.env) if entry.name == name)
+        text = (
+            f"container {container.name}: {name} depends on the rank, but no shell can set a variable of that name; "
+            "rename it, or use grove.rankFrom: EnvFile"
+        )
+        report.add("rank-env-name", text, f"{container.field}.env[{index}].name", container.env[index].position, name)
+
+
+def _without_prelude(container: Container, member: Member, command: list[str], uses: bool, report: Report) -> None:
+    """Contract P6, P9: the container gets the address, but no rank."""
+    if uses:
+        why = "prelude.skip names it" if command else "states no command, so no prelude can stand in front of it"
+        text = (
+            f"clique {member.key}: container {container.name} uses {RANK} but {why}. Ways out: state a command in the "
+            "manifest; state the image's entrypoint in prelude.entrypoints; grove.rankFrom: EnvFile (fileKeyRef, "
+            "Kubernetes 1.35 or newer); a grove.version from v0.1.0-alpha.14-rc1; cliques of one pod"
+        )
+        report.add("rank-without-command", text, f"{container.field}.command", container.node.start)
+        return
+    why = "it states no command" if not command else "it does not use it"
+    text = f"container {container.name} gets {ADDRESS} but no {RANK}: {why}"
+    report.add("no-rank", text, container.field, container.node.start)
+
+
+class _Shell(NamedTuple):
+    path: str
+    changed: bool
+
+
+def _wrap(
+    container: Container,
+    wrapper: prelude.Wrapper | None,
+    command: list[str],
+    names: list[str],
+    settings: Settings,
+    plan: Plan,
+) -> _Shell:
+    """Contract P2, P5: the prelude in front of the command and of every exec handler, or in front of none."""
+    own = prelude.shell_of(command[0]) if command else None
+    shell = (own or settings.prelude_shell) if names else ""
+    changed = _rewrap(container.command, wrapper, command, shell, names, container, plan)
+    for handler in container.handlers:
+        old, words = prelude.unwrap(handler.command.words)
+        path = (prelude.shell_of(words[0]) if words else None) or shell
+        changed |= _rewrap(handler.command, old, words, path if names else "", names, container, plan)
+    return _Shell(shell, changed)
+
+
+def _rewrap(
+    words: Words,
+    old: prelude.Wrapper | None,
+    command: list[str],
+    shell: str,
+    names: list[str],
+    container: Container,
+    plan: Plan,
+) -> bool:
+    """Plans the four words in front of a command; True if they change. A known text with the right names stays."""
+    change = ListEdit()
+    right = old is not None and shell == old.shell and list(old.names) == names
+    if not right and (old is not None or names):
+        new = tuple(prelude.wrap(command, names, shell)) if names else ()
+        if names and not words.words:  # contract P6: the configuration's entrypoint comes in as a whole
+            new = (*new, *command)
+        change = ListEdit(new, tuple(range(4)) if old is not None else ())
+    trail = words.slot.trail if words.slot is not None else container.trail
+    plan.add(words.mapping, "command", words.slot, list(trail), change)
+    return change != ListEdit()
+
+
+def _prelude_edited(container: Container, report: Report) -> None:
+    text = (
+        f"container {container.name}: the command holds a krmfn prelude that was edited or torn apart. Remove its four "
+        "first words (shell, -c, the script, modelplane) and run the function again"
+    )
+    report.add("prelude-edited", text, f"{container.field}.command", container.node.start)

@@ -1,0 +1,117 @@
+"""Edits planned over one item, and what YAML aliases make of them (contract T8).
+
+Two containers may be one text: a template that is an alias of another, an env list behind an anchor. Every
+place that the function looks at is put down here, changed or not. Where all of them want the same change it
+is made once, at the anchor; else the alias is replaced by a copy and everything is planned anew.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.kyaml.access import aliases, deref, walk
+from krmfn.kyaml.edit import ListEdit, edit_list
+from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.expand import expand_alias
+from krmfn.kyaml.tree import Alias, Mapping, Sequence
+
+if TYPE_CHECKING:
+    from krmfn.kyaml.access import Slot
+    from krmfn.kyaml.resourcelist import Resource
+    from krmfn.kyaml.source import Source
+
+NOTHING = ListEdit()
+
+
+class Site(NamedTuple):
+    """A list under ``key`` that may change. ``trail``: the aliases that lead to it; ``slot`` None: it is missing."""
+
+    mapping: Mapping
+    key: str
+    slot: Slot | None
+    trail: tuple[Alias, ...]
+    change: ListEdit
+
+    @property
+    def identity(self) -> tuple[int, str]:
+        """Equal for two sites that are the same text."""
+        if self.slot is None:
+            return id(self.mapping), self.key
+        value = self.slot.value
+        return (id(value), "") if isinstance(value, Sequence) else (id(self.slot.mapping), self.key)
+
+
+class Plan:
+    """The sites of one item."""
+
+    __slots__ = ("sites",)
+
+    def __init__(self) -> None:
+        self.sites: list[Site] = []
+
+    def add(self, mapping: Mapping, key: str, slot: Slot | None, trail: list[Alias], change: ListEdit) -> None:
+        """Puts down what is to happen with a list; ``change`` may be NOTHING."""
+        way = tuple(slot.trail) if slot is not None else tuple(trail)
+        self.sites.append(Site(mapping, key, slot, way, change))
+
+    @property
+    def changes(self) -> bool:
+        """True where some list is to change."""
+        return any(site.change != NOTHING for site in self.sites)
+
+    def unshare(self, resource: Resource) -> bool:
+        """Replaces one alias that stands in the way by a copy; True if it did, and the plan is void.
+
+        Raises Malformed where the copy cannot be made.
+        """
+        if not self.changes or not any(aliases(root) for root in resource.source.roots):
+            return False
+        alias = self._conflict() or self._bystander(resource)
+        if alias is None:
+            return False
+        expand_alias(resource, alias)
+        return True
+
+    def _conflict(self) -> Alias | None:
+        """The outermost alias to a text for which two sites want different things."""
+        first: dict[tuple[int, str], Site] = {}
+        for site in self.sites:
+            other = first.setdefault(site.identity, site)
+            if other.change != site.change:
+                trail = next((s.trail for s in (site, other) if s.trail), ())
+                if not trail:
+                    raise Malformed("one list is wanted in two forms", site.mapping.start)
+                return trail[0]
+        return None
+
+    def _bystander(self, resource: Resource) -> Alias | None:
+        """An alias by which something that is no site sees a text that is to change."""
+        passed = {id(alias) for site in self.sites for alias in site.trail}
+        edited = {id(part) for site in self.sites if site.change != NOTHING for part in _parts(site)}
+        for root in resource.source.roots:
+            for alias in aliases(root):
+                if id(alias) not in passed and any(id(node) in edited for node in walk(deref(alias))):
+                    return alias
+        return None
+
+    def apply(self, source: Source) -> None:
+        """Makes the edits on ``source``, each once."""
+        done: set[tuple[int, str]] = set()
+        for site in self.sites:
+            if site.change == NOTHING or site.identity in done:
+                continue
+            done.add(site.identity)
+            pair = (site.slot.key, site.slot.value) if site.slot is not None else None
+            edit_list(
+                source,
+                site.mapping if pair is None or site.slot is None else site.slot.mapping,
+                site.key,
+                pair,
+                site.change,
+            )
+
+
+def _parts(site: Site) -> tuple[object, ...]:
+    if site.slot is None:
+        return (site.mapping,)
+    return (site.slot.value,) if isinstance(site.slot.value, Sequence) else (site.slot.mapping, site.slot.value)

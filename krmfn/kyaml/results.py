@@ -1,0 +1,66 @@
+"""Results: what a function tells the user, in the form of the KRM functions specification."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from krmfn.kyaml.resourcelist import Ref
+
+SEVERITIES = ("error", "warning", "info")
+MOST = 1000  # results in one list; what is more is counted
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+
+
+class Result(NamedTuple):
+    """One result. ``path`` and ``place`` (the document's index in it) name the user's file under kpt."""
+
+    severity: str
+    message: str
+    ref: Ref | None = None
+    field: str = ""
+    current: str | None = None
+    proposed: str | None = None
+    path: str = ""
+    place: int = 0
+    tags: tuple[tuple[str, str], ...] = ()
+
+    def data(self) -> dict[str, Any]:
+        """The result as it stands in ``results``; the severity is never left out, hosts would call it an info."""
+        out: dict[str, Any] = {"message": clean(self.message), "severity": self.severity}
+        if self.ref is not None:
+            names = ("apiVersion", "kind", "namespace", "name")
+            out["resourceRef"] = {key: value for key, value in zip(names, self.ref, strict=True) if value}
+        if self.field:
+            values = (("path", self.field), ("currentValue", self.current), ("proposedValue", self.proposed))
+            out["field"] = {key: value for key, value in values if value is not None}
+        if self.path:
+            out["file"] = {"path": self.path, "index": self.place}
+        if self.tags:
+            out["tags"] = dict(self.tags)
+        return out
+
+    def line(self) -> str:
+        """The result as one line of text for people."""
+        where = f" {self.ref.kind} {self.ref.name}" if self.ref is not None else ""
+        file = f" ({self.path})" if self.path else ""
+        field = f" {self.field}:" if self.field else ""
+        return clean(f"[{self.severity}]{where}{file}:{field} {self.message}")
+
+
+def clean(text: str) -> str:
+    """``text`` on one line, without characters that control a terminal or hide what is written."""
+    return _CONTROL.sub(lambda match: {"\n": " ", "\t": " "}.get(match.group(), "\ufffd"), text)
+
+
+def sort(results: list[Result]) -> list[Result]:
+    """Worst first, else in the order they were found; of more than MOST the least severe are only counted."""
+    ordered = sorted(results, key=lambda result: SEVERITIES.index(result.severity))
+    if len(ordered) > MOST:
+        more = len(ordered) - MOST
+        worst = ordered[MOST].severity
+        note = Result(worst, f"{more} more results are not shown", ordered[MOST].ref, ordered[MOST].field)
+        ordered = [*ordered[:MOST], note]
+    return ordered
