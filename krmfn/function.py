@@ -11,6 +11,7 @@ from krmfn import backends, workloads
 from krmfn.findings import ERROR, Finding, Report
 from krmfn.gang import ADDRESS, RANK
 from krmfn.inject.container import treat
+from krmfn.inject.envfile import treat_template
 from krmfn.inject.plan import Plan
 from krmfn.kyaml.access import depth
 from krmfn.kyaml.errors import Malformed
@@ -87,8 +88,10 @@ def _workload(workload: Workload, settings: Settings, plan: Plan) -> list[Findin
 def _members(reading: Reading, settings: Settings, plan: Plan, report: Report) -> Iterable[Treated]:
     for gang in reading.gangs:
         for member in gang.members:
+            file = treat_template(member, settings, plan, report)
             for container in member.template.containers:
-                if not matches(settings.exclude, container.name):
+                writer = container.list_name == "initContainers" and container.index == file.writer
+                if not writer and not matches(settings.exclude, container.name):
                     done = treat(container, member, settings, plan, report)
                     if done is not None:
                         yield done

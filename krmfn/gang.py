@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 ADDRESS = "MODELPLANE_LEADER_ADDRESS"
 RANK = "MODELPLANE_RANK"
 
+# The file that a computed rank may come from (contract G9).
+ENV_FILE_VOLUME = "modelplane-env"
+ENV_FILE_PATH = "env"
+ENV_FILE_REF = {"volumeName": ENV_FILE_VOLUME, "path": ENV_FILE_PATH, "key": RANK}
+
 
 class FieldRef(NamedTuple):
     """An env entry ``name`` that the downward API fills from ``path`` (``metadata.labels['KEY']``)."""

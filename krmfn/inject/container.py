@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from krmfn.gang import ADDRESS, RANK, FieldRef, Own
+from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK, FieldRef, Own
 from krmfn.inject import prelude
 from krmfn.inject.env import plan_env
 from krmfn.kubelet import holders, mentions
@@ -47,10 +47,11 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
     derived = holders(own_env, [RANK])
     texts = user_texts(container, member)
     uses = any(mentions(text, [RANK, *derived]) for _, text, _ in texts)
-    computed = member.rank.form == "computed"
+    filed = member.rank.form == "computed" and settings.rank_from == "EnvFile"
+    computed = member.rank.form == "computed" and not filed
     command = command or list(_entrypoint(container, settings) if computed else ())
     wrapped = computed and _wants_prelude(container, command, uses, settings)
-    rank = rank_entry(member) if wrapped or not computed else None
+    rank = rank_entry(member, filed) if wrapped or not computed else None
     keep_own = settings.on_conflict == "Keep"
     env = plan_env(container, member, rank, _judge(member, wrapped), keep_own, report)
     if computed and env.rank == "kept":  # served in another way: no stand-in, no wrapper
@@ -69,9 +70,11 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
     return Treated(container, env.rank, tuple(command), shell.path, tuple(derived), changed)
 
 
-def rank_entry(member: Member) -> dict[str, Any]:
-    """The env entry of a member's rank as data."""
+def rank_entry(member: Member, filed: bool) -> dict[str, Any]:
+    """The env entry of a member's rank as data; ``filed``: from the env file (contract G9)."""
     form, value, offset = member.rank
+    if filed:
+        return {"name": RANK, "valueFrom": {"fileKeyRef": dict(ENV_FILE_REF)}}
     if form == "label":
         return FieldRef(RANK, value).entry()
     texts = {"literal": value, "env": f"$({value})", "computed": prelude.stand_in(offset)}

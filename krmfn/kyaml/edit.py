@@ -95,18 +95,24 @@ class _Flow:
         source, items = self.source, self.node.items
         json = is_json(source, self.node.start)
         gone = set(change.gone)
-        front = [
-            source.text[items[part.index].start : items[part.index].end]
-            if isinstance(part, Move)
-            else emit.flow(part, json)
-            for part in change.front
-        ]
+        front = [self._text(part, json) for part in change.front]
         stays = len(items) > len(gone)
         if front:
             at = properties_end(source, self.node) + 1
             source.edit(at, at, ", ".join(front) + (", " if stays else ""))
         for span in removed_spans([Span(item.start, item.end) for item in items], gone):
             source.edit(span.start, span.end, "")
+
+    def _text(self, part: Any, json: bool) -> str:
+        source = self.source
+        if isinstance(part, Move):
+            moved = self.node.items[part.index]
+            return source.text[moved.start : moved.end]
+        if isinstance(part, str) and emit.is_literal(part) and not json:
+            line = source.text[source.line_start(self.node.start) : self.node.start]
+            indent = len(line) - len(line.lstrip(" ")) + 4
+            return emit.quoted_lines(part, indent, source.newline(self.node.start))
+        return emit.flow(part, json)
 
 
 def removed_spans(spans: list[Span], gone: set[int]) -> list[Span]:

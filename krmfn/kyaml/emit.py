@@ -43,6 +43,14 @@ def quoted(value: str) -> str:
     return '"' + re.sub(r'["\\\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]', _escape, value) + '"'
 
 
+def quoted_lines(value: str, indent: int, newline: str) -> str:
+    """Several lines of text in double quotes, each on a line of its own: for flow style, where no block can stand."""
+    lines = value.split("\n")
+    shown = [quoted(line)[1:-1] for line in lines]
+    shown = ["\\" + line if line.startswith(" ") else line for line in shown]
+    return '"' + f"\\n\\{newline}{' ' * indent}".join(shown) + '"'
+
+
 def _escape(match: re.Match[str]) -> str:
     char = match.group()
     if char in _ESCAPES:

@@ -1,0 +1,187 @@
+"""A rank without a shell in the engine (contract G9): an init container writes it into a file.
+
+Every other container of the pod takes MODELPLANE_RANK from that file with ``fileKeyRef`` (KEP-3721, on by
+default from Kubernetes 1.35), so no command is touched. The writer has to be the first init container: the
+kubelet starts them in order and reads the file when it creates the container that refers to it.
+
+The text of the writer's script is API, as the prelude's is: a change rolls every pod that has it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from krmfn.gang import ENV_FILE_PATH, ENV_FILE_VOLUME, RANK
+from krmfn.kyaml.access import get, slot, text, to_data
+from krmfn.kyaml.edit import ListEdit, Move
+from krmfn.kyaml.tree import Mapping, Sequence
+from krmfn.settings import matches
+from krmfn.versions import Version
+
+if TYPE_CHECKING:
+    from krmfn.findings import Report
+    from krmfn.gang import Member
+    from krmfn.inject.plan import Plan
+    from krmfn.podspec import Container, PodTemplate
+    from krmfn.settings import Settings
+
+SINCE = Version(1, 35, 0)
+NAME = ENV_FILE_VOLUME  # of the init container and of the volume
+FOLDER = "/modelplane-env"
+
+# A value in the file stands between single quotes, with no blank around the `=` (the parser of Kubernetes
+# 1.35). Digits are spelled out because a locale decides what `[0-9]` is; a leading zero would be octal.
+_V1 = f"""\
+# krmfn env file v1: writes the pod's {RANK} for the other containers; see docs/contract.md of krmfn
+case ${{GROVE_PCLQ_POD_INDEX-}} in
+'' | 0?* | *[!0123456789]*)
+  echo "krmfn env file: the pod index is no number (GROVE_PCLQ_POD_INDEX '${{GROVE_PCLQ_POD_INDEX-}}')" >&2
+  exit 64
+  ;;
+esac
+echo "{RANK}='$((@OFFSET@+GROVE_PCLQ_POD_INDEX))'" > {FOLDER}/{ENV_FILE_PATH}
+"""
+_TEXTS = {1: _V1}
+_VERSION = 1
+_SMALL = {"cpu": "10m", "memory": "16Mi"}
+
+
+class Treated(NamedTuple):
+    """What was decided for one pod template; ``writer`` is the index of our init container, -1 without one."""
+
+    writer: int
+    changed: bool
+
+
+def script(offset: int) -> str:
+    """What the writer runs for a clique whose first pod has the rank ``offset``."""
+    return _TEXTS[_VERSION].replace("@OFFSET@", str(offset))
+
+
+def is_writer(container: Container) -> bool:
+    """True for the init container of this module, of whatever version, image and offset."""
+    words = container.command.words
+    if container.list_name != "initContainers" or container.name != NAME or len(words) != 3 or words[1] != "-c":
+        return False
+    return any(words[2] == known.replace("@OFFSET@", _offset(words[2], known)) for known in _TEXTS.values())
+
+
+def _offset(shown: str, known: str) -> str:
+    head = known[: known.index("@OFFSET@")]
+    found = re.match(r"[0-9]+", shown[len(head) :])
+    return found.group() if found else ""
+
+
+def treat_template(member: Member, settings: Settings, plan: Plan, report: Report) -> Treated:
+    """Plans volume and writer of one member's template: in place, or gone where nothing refers to the file."""
+    template = member.template
+    writers = [c.index for c in template.containers if is_writer(c)]
+    wanted = member.rank.form == "computed" and settings.rank_from == "EnvFile"
+    wanted = wanted and any(not matches(settings.exclude, c.name) for c in template.containers if not is_writer(c))
+    if wanted and not _free(template, bool(writers), report):
+        return Treated(-1, False)
+    if wanted:
+        _tell_version(template, settings, report)
+    changes = (
+        _change(template, "volumes", _volume_places(template) if writers else [], _volume() if wanted else None),
+        _change(template, "initContainers", writers, _writer(member, settings) if wanted else None),
+    )
+    for key, change in zip(("volumes", "initContainers"), changes, strict=True):
+        plan.add(template.node, key, slot(template.node, key, template.trail), template.trail, change)
+    return Treated(writers[0] if writers else -1, any(change != ListEdit() for change in changes))
+
+
+def _free(template: PodTemplate, ours: bool, report: Report) -> bool:
+    """Reports a container or volume of the user's that has the name of ours."""
+    before = len(report.found)
+    for container in template.containers:
+        if container.name == NAME and not is_writer(container):
+            what = f"a container of your own is called {NAME}, the name that grove.rankFrom: EnvFile needs; rename it"
+            report.add("env-file-name-taken", what, f"{container.field}.name", container.node.start)
+    volumes = get(template.node, "volumes")
+    for i in _volume_places(template):
+        volume = get(volumes, i)
+        data = to_data(volume) if volume is not None else None
+        if not ours or not (isinstance(data, dict) and "emptyDir" in data):
+            what = f"a volume of your own is called {NAME}, the name that grove.rankFrom: EnvFile needs; rename it"
+            report.add(
+                "env-file-name-taken", what, f"{template.field}.volumes[{i}].name", volume.start if volume else -1
+            )
+    return len(report.found) == before
+
+
+def _volume_places(template: PodTemplate) -> list[int]:
+    volumes = get(template.node, "volumes")
+    count = len(volumes.items) if isinstance(volumes, Sequence) else 0
+    return [i for i in range(count) if text(get(volumes, i, "name")) == NAME]
+
+
+def _change(template: PodTemplate, key: str, places: list[int], wanted: dict[str, Any] | None) -> ListEdit:
+    """The edit that leaves ``wanted`` once in the list, an init container in first place."""
+    if wanted is None:
+        return ListEdit((), tuple(places))
+    right = [i for i in places if _agrees(get(template.node, key, i), wanted)]
+    if not right:
+        return ListEdit((wanted,), tuple(places))
+    keep = right[0]
+    front = (Move(keep),) if key == "initContainers" and keep != 0 else ()
+    return ListEdit(front, tuple(i for i in places if i != keep))
+
+
+def _agrees(node: object, wanted: dict[str, Any]) -> bool:
+    """True where an entry has all that is wanted; what a user added to it stays."""
+    data = to_data(node) if isinstance(node, Mapping) else {}
+    return all(key in data and data[key] == value for key, value in wanted.items() if key != "resources")
+
+
+def _volume() -> dict[str, Any]:
+    return {"name": NAME, "emptyDir": {}}
+
+
+def _writer(member: Member, settings: Settings) -> dict[str, Any]:
+    """The init container: the first container's image, nothing it does not need, no rights."""
+    first = next((c for c in member.template.containers if c.list_name == "containers"), None)
+    image = settings.env_file_image or (first.image if first else "")
+    policy = settings.env_file_pull_policy
+    if policy is None and settings.env_file_image is None and first is not None:
+        policy = text(get(first.node, "imagePullPolicy"))
+    out: dict[str, Any] = {"name": NAME, "image": image}
+    if policy:
+        out["imagePullPolicy"] = policy
+    out["command"] = [settings.prelude_shell, "-c", script(member.rank.offset)]
+    resources = _resources(member.template)
+    if resources:
+        out["resources"] = resources
+    out["securityContext"] = {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+    }
+    out["volumeMounts"] = [{"name": NAME, "mountPath": FOLDER}]
+    return out
+
+
+def _resources(template: PodTemplate) -> dict[str, dict[str, str]]:
+    """Small requests and limits of the kinds that the template's containers state, equal where both are stated.
+
+    A quota may demand them, and a pod whose other containers have equal ones keeps its class Guaranteed.
+    """
+    stated: dict[str, set[str]] = {"requests": set(), "limits": set()}
+    for container in template.containers:
+        for kind, names in stated.items():
+            found = get(container.node, "resources", kind)
+            names |= set(to_data(found)) if isinstance(found, Mapping) and not is_writer(container) else set()
+    stated["requests"] |= stated["limits"] & stated["requests"]
+    parts = {kind: {name: size for name, size in _SMALL.items() if name in names} for kind, names in stated.items()}
+    return {kind: sizes for kind, sizes in parts.items() if sizes}
+
+
+def _tell_version(template: PodTemplate, settings: Settings, report: Report) -> None:
+    need = "MODELPLANE_RANK comes from a file (fileKeyRef), which needs Kubernetes 1.35 or newer"
+    version = settings.kubernetes_version
+    if version is not None and version < SINCE:
+        what = f"{need}; kubernetes.version says {version}, where the rank is empty without any error"
+        report.add("kubernetes-too-old", what, template.field, template.node.start, str(version), str(SINCE))
+    what = f"{need}; an older one leaves the rank empty without any error"
+    report.add("env-file-kubernetes", what, template.field, template.node.start)
