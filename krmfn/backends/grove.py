@@ -1,81 +1,104 @@
-"""PodCliqueSet: which cliques are a gang, and what is wrong with the others (contract G1, G2).
+"""PodCliqueSet (contract section 6).
 
-The letters A to P name the cases of the contract's G2.
+``grove_tree`` reads the object, ``grove_roles`` and ``grove_units`` say which cliques are gangs,
+``grove_forms`` how they get address and rank on which release, ``grove_checks`` what looks wrong.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from krmfn.backends import grove_checks
-from krmfn.backends.grove_forms import HELPERS, Place, address, check_leader, judge, rank
+from krmfn.backends.grove_checks import check
+from krmfn.backends.grove_forms import HELPERS, Place, address, judge, rank
 from krmfn.backends.grove_releases import generation
-from krmfn.backends.grove_roles import (
-    GANG,
-    LEADER,
-    NONE,
-    ROLE_KEY,
-    WORKER,
-    Conflict,
-    deduced_leader,
-    stated_role,
-    stem,
-)
-from krmfn.backends.grove_tree import Clique, CliqueSet, Group
+from krmfn.backends.grove_roles import GANG, WORKER
+from krmfn.backends.grove_tree import Clique, CliqueSet
+from krmfn.backends.grove_units import Shape, find_shapes
 from krmfn.findings import Finding, Report
-from krmfn.gang import ADDRESS, RANK, Gang, Member, Reading
-from krmfn.kubelet import mentions
+from krmfn.gang import Gang, Member, Reading
 from krmfn.kyaml.errors import Malformed
-from krmfn.settings import matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from krmfn.settings import RoleRule, Settings
+    from krmfn.settings import Settings
     from krmfn.workloads import Workload
-
-WAYS_OUT = f"label the clique {ROLE_KEY}: leader, worker, gang or none, or list it in grove.roles of the functionConfig"
-
-
-class Mention(NamedTuple):
-    """A place where a container of a clique mentions one of the two variables."""
-
-    clique: Clique
-    container: str
-    name: str
-    field: str
-    position: int
-
-    def __str__(self) -> str:
-        return f"container {self.container!r} of clique {self.clique.name!r} mentions {self.name}"
-
-
-class Shape(NamedTuple):
-    """A gang in terms of cliques. ``workers`` are in rank order; a clique of role gang leads itself."""
-
-    name: str
-    group: Group | None
-    leader: Clique
-    workers: tuple[Clique, ...] = ()
-    alone: bool = True  # the only leader of its scaling group
-
-    @property
-    def cliques(self) -> tuple[Clique, ...]:
-        """Leader first, then the workers by rank."""
-        return (self.leader, *self.workers)
 
 
 def read(workload: Workload, settings: Settings) -> Reading:
     """The gangs of a PodCliqueSet. Raises Malformed where it cannot be read."""
     report = Report(workload.resource, workload.ref)
     tree = CliqueSet(workload)
-    shapes = _Finder(tree, settings, report).shapes()
-    gangs = []
-    for shape in shapes:
-        if shape.leader.replicas > 1 and shape.workers != () or (shape.leader.replicas > 1 and not _is_gang(shape)):
-            pass
-        gangs.append(_gang(shape, settings))
-    grove_checks.check(tree, shapes, settings, report)
+    shapes = find_shapes(tree, settings, report)
+    check(workload, tree, shapes, settings, report)
+    gangs = tuple(Gang(shape.name, tuple(_members(shape, settings))) for shape in shapes)
     inside = {clique.name for shape in shapes for clique in shape.cliques}
     left = (clique.template for clique in tree.cliques if clique.name not in inside)
-    return Reading(tuple(gangs), tuple(report.found), tuple(template for template in left if template is not None))
+    return Reading(gangs, tuple(report.found), tuple(template for template in left if template is not None))
+
+
+def _members(shape: Shape, settings: Settings) -> Iterator[Member]:
+    offset = 0
+    for clique in shape.cliques:
+        if clique.template is None:
+            raise Malformed(f"clique {clique.name!r} is part of a gang but has no podSpec", clique.node.start)
+        role = shape.role if clique is shape.leader else WORKER
+        place = Place(
+            role=role,
+            leader=shape.leader.name,
+            grouped=shape.group is not None,
+            offset=offset,
+            fixed=clique.replicas == 1 and not clique.autoscaled,
+            aligned=_aligned(shape, clique),
+        )
+        yield Member(
+            role=role,
+            key=clique.name,
+            template=clique.template,
+            address=address(place, generation(settings.grove_version).env_first),
+            rank=rank(place, settings.grove_version),
+            pods=clique.replicas,
+            judge=judge(place, settings),
+            helpers=HELPERS,
+        )
+        offset += clique.replicas  # contract G6
+
+
+def _aligned(shape: Shape, clique: Clique) -> bool:
+    """Whether GROVE_PCSG_POD_INDEX, which counts through ``cliqueNames``, is the rank (contract G7)."""
+    if shape.group is None:
+        return False
+    before = shape.group.clique_names[: shape.group.clique_names.index(clique.name)]
+    if shape.role == GANG or clique is shape.leader:
+        return not before
+    names = [member.name for member in shape.cliques]
+    return shape.only and bool(before) and list(before) == names[: len(before)]
+
+
+def unused_rules(workloads: Iterable[Workload], settings: Settings) -> list[Finding]:
+    """A warning for each entry of ``grove.roles`` that covers no clique of any PodCliqueSet of the input.
+
+    It is reported at the first PodCliqueSet, and not at all where there is none.
+    """
+    if not settings.roles:
+        return []
+    first, unused = None, dict.fromkeys(range(len(settings.roles)))
+    for workload in workloads:
+        if workload.kind != "PodCliqueSet":
+            continue
+        first = first or workload
+        tree = CliqueSet(workload)
+        for i in tuple(unused):
+            if any(settings.roles[i].covers(tree.name, clique.name) for clique in tree.cliques):
+                del unused[i]
+    if first is None:
+        return []
+    report = Report(first.resource, first.ref)
+    for i in unused:
+        rule = settings.roles[i]
+        what = (
+            f"grove.roles[{i}] (podCliqueSet {rule.pod_clique_set!r}, clique {rule.clique!r}) matches no clique of any "
+            "PodCliqueSet in the input. Correct the names, or remove the entry"
+        )
+        report.add("role-rule-unused", what, first.field("spec.template.cliques"))
+    return report.found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from krmfn.backends import grove_releases as grove
 from krmfn.backends.grove_releases import generation, label_path
 from krmfn.backends.grove_roles import GANG
-from krmfn.gang import ADDRESS, RANK, Address, FieldRef, Judge, Own, Rank
+from krmfn.gang import ADDRESS, ENV_FILE_REF, ENV_FILE_VOLUME, RANK, Address, FieldRef, Judge, Own, Rank
 from krmfn.kyaml.errors import Malformed
 
 if TYPE_CHECKING:
@@ -50,11 +50,6 @@ _GROVE_ENV = _Parts(
     f"$({grove.PCLQ_NAME})",
     f"$({grove.HEADLESS_SERVICE})",
 )
-
-# The env file of contract G9.
-ENV_FILE_VOLUME = "modelplane-env"
-ENV_FILE_PATH = "env"
-ENV_FILE_REF = {"volumeName": ENV_FILE_VOLUME, "path": ENV_FILE_PATH, "key": RANK}
 
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _CLIQUE = re.compile(r"[A-Za-z0-9][-._A-Za-z0-9]*")
