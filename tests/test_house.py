@@ -35,8 +35,11 @@ MAY_IMPORT["lint"] = {"findings", *VALUES}
 MAY_IMPORT["simulate"] = {"backends", *VALUES}
 BELOW_FUNCTION = {"config", "findings", "workloads", "backends", "inject", "lint", "simulate", *VALUES}
 MAY_IMPORT["function"] = BELOW_FUNCTION
+MAY_IMPORT["host"] = {"function", *BELOW_FUNCTION}
 MAY_IMPORT["plugin"] = set()
-MAY_IMPORT["cli"] = {"function", "plugin", *BELOW_FUNCTION}
+COMMANDS = {"cli", "files", "check", "explain"}
+for command in COMMANDS:  # they share options, and each is imported by the command line when it is called
+    MAY_IMPORT[command] = {"function", "host", "plugin", *COMMANDS, *BELOW_FUNCTION}
 MAY_IMPORT["__main__"] = {"cli", *MAY_IMPORT["cli"]}
 
 # Whatever is not named here imports the standard library only.
@@ -163,13 +166,9 @@ def test_import_rules_let_pass(room, source, reason):
 
 def imported_by(stdin: bytes, *command: str) -> set[str]:
     """The top-level names of what a Python process imported, site start-up included."""
-    run = subprocess.run(
-        [sys.executable, "-X", "importtime", *command], input=stdin, capture_output=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-X", "importtime", *command], input=stdin, capture_output=True, check=True)
     lines = run.stderr.decode().splitlines()
-    return {
-        line.rpartition("|")[2].strip().partition(".")[0] for line in lines if line.startswith("import time:")
-    }
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines if line.startswith("import time:")}
 
 
 def test_filter_imports_nothing_slow():
@@ -247,9 +246,7 @@ def undocumented(path) -> list[str]:
     """Public functions and classes of a module, and the module, that have no docstring."""
     tree = ast.parse(path.read_text("utf-8"))
     public = [
-        node
-        for node in tree.body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+        node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
     ]
     module = [] if ast.get_docstring(tree) else ["the module"]
     return module + [node.name for node in public if not ast.get_docstring(node)]
