@@ -21,35 +21,13 @@ MARKER = "# krmfn prelude v"
 SCRIPT_NAME = "modelplane"
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh"})
 
-# Names that a shell sets, resets or obeys, so that a value given to them does not reach the engine or
-# breaks the prelude (contract P7).
-RESERVED = frozenset(
-    [
-        "IFS",
-        "PPID",
-        "OPTIND",
-        "LINENO",
-        "SECONDS",
-        "RANDOM",
-        "PS1",
-        "PS2",
-        "PS4",
-        "PWD",
-        "OLDPWD",
-        "SHLVL",
-        "_",
-        "ENV",
-        "BASH_ENV",
-        "UID",
-        "EUID",
-        "GROUPS",
-        "BASHOPTS",
-        "SHELLOPTS",
-        "HISTCMD",
-        "FUNCNAME",
-        "DIRSTACK",
-    ]
+# Names that a shell sets, resets or obeys: a value given to them does not reach the engine, or breaks the
+# prelude (contract P7).
+_SHELLS_OWN = (
+    "IFS PPID OPTIND LINENO SECONDS RANDOM PS1 PS2 PS4 PWD OLDPWD SHLVL _ ENV BASH_ENV UID EUID GROUPS BASHOPTS "
+    "SHELLOPTS HISTCMD FUNCNAME DIRSTACK"
 )
+RESERVED = frozenset(_SHELLS_OWN.split())
 # `_krmfn_` is the prelude's own.
 _RESERVED_PREFIXES = ("BASH_", "_krmfn_")
 
@@ -66,7 +44,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #   all of them each time; the list is put together in hundreds for the same reason.
 # - Digits are spelled out because a locale decides what `[0-9]` is. A leading zero would be octal.
 # - `exec --` fails in dash, and `printf` is a program of its own in mksh.
-_V1 = r"""# krmfn prelude v1: puts the number in MODELPLANE_RANK, then becomes the command; see docs/contract.md of krmfn
+_V1 = r"""# krmfn prelude v1: makes MODELPLANE_RANK a number, then becomes the command; see docs/contract.md of krmfn
 _krmfn_stop() {
   echo "krmfn prelude: $1 (MODELPLANE_RANK '${MODELPLANE_RANK-}', GROVE_PCLQ_POD_INDEX '${GROVE_PCLQ_POD_INDEX-}')" >&2
   exit 64
