@@ -28,7 +28,9 @@ RUN python -m pip --python /build/bin/python wheel --no-index --no-deps --no-bui
  && python -m pip --python /opt/krmfn/bin/python install --no-compile --no-index --no-deps /dist/*.whl \
  && python -m pip --python /opt/krmfn/bin/python check \
  && /opt/krmfn/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/krmfn/lib \
- && install -D -m 644 /src/warmup.yaml /opt/krmfn/share/krmfn/warmup.yaml
+ && mkdir -p /opt/krmfn/share/krmfn \
+ && cp /src/warmup.yaml /opt/krmfn/share/krmfn/ \
+ && chmod 644 /opt/krmfn/share/krmfn/warmup.yaml
 
 FROM ${PYTHON_IMAGE} AS runtime
 COPY --from=build /opt/krmfn /opt/krmfn

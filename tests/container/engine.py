@@ -7,6 +7,8 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pytest
+
 from tests.support import TIMEOUT_SECONDS, Run
 
 if TYPE_CHECKING:
@@ -32,7 +34,10 @@ class Engine(NamedTuple):
     def ok(self, *args: str | Path, stdin: bytes = b"") -> Run:
         """The same, and it must succeed."""
         run = self.call(*args, stdin=stdin)
-        assert run.status == 0, f"{self.name} {args[0]}: {run.stdout.decode()[-2000:]}\n{run.stderr[-4000:]}"
+        if run.status:
+            # A build's own words go to either stream.
+            said = [*run.stdout.decode(errors="replace").splitlines()[-10:], *run.stderr.splitlines()[-10:]]
+            pytest.fail("\n".join([f"{self.name} {args[0]}: status {run.status}", *said]), pytrace=False)
         return run
 
     def build(

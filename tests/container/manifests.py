@@ -24,6 +24,9 @@ spec:
           args: ["--node-rank=$(MODELPLANE_RANK)"]
 """
 
+# What no API server takes, but every host passes on.
+BAD = LWS.replace("args:", "env: {A: b}\n          args:", 1)
+
 PCS = """\
 apiVersion: grove.io/v1alpha1
 kind: PodCliqueSet

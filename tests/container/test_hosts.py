@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.container.manifests import LWS, PCS, resource_list
+from tests.container.manifests import BAD, LWS, PCS, resource_list
 from tests.hosts import tools
 from tests.support import TIMEOUT_SECONDS, run_krmfn
 
@@ -91,13 +91,12 @@ def test_kubectl_kustomize(kubectl, kustomization: Path, host_env: dict[str, str
 
 
 def test_kustomize_shows_why_it_failed(kustomization: Path, host_env: dict[str, str]):
-    file = kustomization / "pcs.yaml"
-    file.write_text(PCS.replace("command: [engine,", "args: ["), "utf-8")
+    (kustomization / "lws.yaml").write_text(BAD, "utf-8")
     kubectl = tools.newest_kubectl()
     run = call(kubectl, "kustomize", "--enable-alpha-plugins", ".", env=host_env, cwd=kustomization)
     assert run.returncode == 1
     assert run.stdout == b""
-    assert "MODELPLANE_RANK" in run.stderr.decode()
+    assert "containers[0].env" in run.stderr.decode()
 
 
 def test_kpt_fn_eval(package: Path, image: Image, host_env: dict[str, str]):
@@ -116,8 +115,8 @@ def test_kpt_fn_render(package: Path, host_env: dict[str, str]):
 
 
 def test_kpt_shows_why_it_failed(package: Path, host_env: dict[str, str]):
-    (package / "pcs.yaml").write_text(PCS.replace("command: [engine,", "args: ["), "utf-8")
+    (package / "lws.yaml").write_text(BAD, "utf-8")
     run = call(tools.kpt(), "fn", "render", ".", "--image-pull-policy", "Never", env=host_env, cwd=package)
     assert run.returncode == 1
-    assert (package / "lws.yaml").read_text("utf-8") == LWS
-    assert "MODELPLANE_RANK" in run.stderr.decode()
+    assert (package / "lws.yaml").read_text("utf-8") == BAD
+    assert "containers[0].env" in run.stderr.decode()

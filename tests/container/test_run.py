@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.container.engine import PYTHON
-from tests.container.manifests import CONFIG, LWS, PCS, big_list, resource_list
+from tests.container.manifests import BAD, CONFIG, LWS, PCS, big_list, resource_list
 from tests.support import TIMEOUT_SECONDS, run_krmfn
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def test_twenty_megabytes(engine: Engine, image: Image):
 @pytest.mark.parametrize(
     ("stdin", "status", "reason"),
     [
-        (resource_list(LWS.replace("containers:", "containers: none #", 1)), 1, "something wrong in one item"),
+        (resource_list(BAD), 1, "something wrong in one item"),
         (b"items: [", 2, "input that is no YAML"),
         (b"", 2, "no input"),
         (resource_list(LWS, config=CONFIG.replace("lws:", "lvs:")), 2, "a bad functionConfig"),
