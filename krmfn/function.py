@@ -1,11 +1,11 @@
 """The function: from the items of one input to findings, and edits planned on the items' text.
 
-read -> workloads.find -> backends.read -> inject -> findings; each step is a function of its arguments.
+read -> workloads.find -> backends.read -> inject -> lint; each step is a function of its arguments.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn import backends, workloads
 from krmfn.findings import ERROR, Finding, Report
@@ -13,17 +13,18 @@ from krmfn.gang import ADDRESS, RANK
 from krmfn.inject.container import treat
 from krmfn.inject.envfile import treat_template
 from krmfn.inject.plan import Plan
-from krmfn.kyaml.access import depth
+from krmfn.kyaml.access import depth, path_to
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.results import Result
 from krmfn.settings import matches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-    from krmfn.gang import Reading
+    from krmfn.gang import Member, Reading
     from krmfn.inject.container import Treated
     from krmfn.kyaml.resourcelist import Resource, ResourceList
+    from krmfn.podspec import PodTemplate
     from krmfn.settings import Settings
     from krmfn.workloads import Workload
 
@@ -33,88 +34,137 @@ MAX_COPIES = 1000  # aliases replaced by copies in one item
 KINDS = workloads.ITEM_KINDS
 
 
-def inject(items: ResourceList, settings: Settings) -> list[Finding]:
-    """Plans the edits of all workloads among ``items``, and tells what was found.
+class Outcome(NamedTuple):
+    """What a run found: ``findings``, all ``workloads``, those it changes (or would), and the gangs' templates."""
 
-    With an error among the findings the edits are not to be used.
+    findings: list[Finding]
+    workloads: list[Workload]
+    changed: list[Workload]
+    templates: list[tuple[Workload, PodTemplate]]
+
+    @property
+    def failed(self) -> bool:
+        """True with an error among the findings; planned edits are not to be used then."""
+        return any(finding.severity == ERROR for finding in self.findings)
+
+
+def inject(items: ResourceList, settings: Settings) -> Outcome:
+    """Plans the edits of all workloads among ``items`` and tells what was found.
+
+    ``mode: Validate`` plans nothing, and tells what is wrong with what was injected before.
     """
-    found: list[Finding] = []
+    whole = Outcome([], [], [], [])
     for item in items.items:
         if item.kind in KINDS:
-            found += inject_item(item, settings)
-    return [finding for finding in found if finding.severity == ERROR or finding.code not in settings.ignore]
+            mine = _item(item, settings)
+            whole.findings.extend(mine.findings)
+            whole.workloads.extend(mine.workloads)
+            whole.changed.extend(mine.changed)
+            whole.templates.extend(mine.templates)
+    whole.findings.extend(bystanders(items.items, whole, settings))
+    return whole._replace(findings=[f for f in whole.findings if f.severity == ERROR or f.code not in settings.ignore])
 
 
-def inject_item(item: Resource, settings: Settings) -> list[Finding]:
-    """Plans one item anew until no alias stands in the way, then makes the edits."""
-    report = Report(item, item.ref)
+def bystanders(items: list[Resource], outcome: Outcome, settings: Settings) -> list[Finding]:
+    """What concerns several items: other items that use our variables, rules that match nothing."""
+    found: list[Finding] = []
+    if settings.roles:
+        from krmfn.backends.grove import unused_rules
+
+        found += unused_rules(outcome.workloads, settings)
+    if items and b"MODELPLANE_" in items[0].owner.data:
+        from krmfn.lint import check_bystanders
+
+        found += check_bystanders(items, outcome.templates, outcome.workloads)
+    return found
+
+
+def _item(item: Resource, settings: Settings) -> Outcome:
+    """Plans one item, anew until no alias stands in the way, and makes the edits."""
     try:
         if depth(item.node) > MAX_NESTING:
             raise Malformed(f"nested deeper than {MAX_NESTING} levels")
         for _ in range(MAX_COPIES):
-            plan, found = Plan(), list[Finding]()
+            plan, outcome = Plan(), Outcome([], [], [], [])
             for workload in workloads.find(item):
-                found += _workload(workload, settings, plan)
-            if any(finding.severity == ERROR for finding in found) or settings.mode == "Validate":
-                return found
+                outcome.workloads.append(workload)
+                if not workload.opted_out:
+                    _workload(workload, settings, plan, outcome)
+            if outcome.failed or settings.mode == "Validate":
+                return outcome
             if not plan.unshare(item):
                 plan.apply(item.source)
                 if item.changed and item.from_kpt and not settings.keep_ids:
                     item.drop_host_ids()
-                return found
+                return outcome
         raise Malformed(f"more than {MAX_COPIES} aliases would have to be replaced by copies")
     except Malformed as error:
-        report.add("malformed", error.message, _field_at(item, error.position), error.position)
-        return report.found
+        return Outcome([_malformed(Report(item, item.ref), error)], [], [], [])
 
 
-def _workload(workload: Workload, settings: Settings, plan: Plan) -> list[Finding]:
-    if workload.opted_out:
-        return []
+def _malformed(report: Report, error: Malformed) -> Finding:
+    field = path_to(report.resource.node, error.position) or "spec"
+    report.add("malformed", error.message, field, error.position)
+    return report.found[-1]
+
+
+def _workload(workload: Workload, settings: Settings, plan: Plan, outcome: Outcome) -> None:
     report = Report(workload.resource, workload.ref)
     try:
         reading = backends.read(workload, settings)
     except Malformed as error:
-        field = _field_at(workload.resource, error.position)
-        report.add("malformed", error.message, field, error.position)
-        return report.found
+        outcome.findings.append(_malformed(report, error))
+        return
     report.found += reading.findings
     treated = list(_members(reading, settings, plan, report))
-    if any(container.changed for container in treated):
-        report.add("injected", _summary(reading, treated), workload.field("spec"), workload.node.start)
-    return report.found
+    changed = [done for _, done in treated if done.changed]
+    if changed:
+        outcome.changed.append(workload)
+        if settings.mode == "Inject":
+            report.add("injected", _summary(reading, treated), workload.field("spec"), workload.node.start)
+    _lint(treated, report)
+    outcome.findings.extend(report.found)
+    outcome.templates.extend((workload, member.template) for gang in reading.gangs for member in gang.members)
 
 
-def _members(reading: Reading, settings: Settings, plan: Plan, report: Report) -> Iterable[Treated]:
+def _members(reading: Reading, settings: Settings, plan: Plan, report: Report) -> Iterator[tuple[Member, Treated]]:
     for gang in reading.gangs:
         for member in gang.members:
-            file = treat_template(member, settings, plan, report)
+            writer = treat_template(member, settings, plan, report)
             for container in member.template.containers:
-                writer = container.list_name == "initContainers" and container.index == file.writer
-                if not writer and not matches(settings.exclude, container.name):
-                    done = treat(container, member, settings, plan, report)
-                    if done is not None:
-                        yield done
+                own = container.list_name == "initContainers" and container.index == writer
+                if not own and not matches(settings.exclude, container.name):
+                    yield member, treat(container, member, settings, plan, report)
 
 
-def _summary(reading: Reading, treated: list[Treated]) -> str:
-    """Contract R1: what was injected where, and which containers are wrapped."""
-    members = [member for gang in reading.gangs for member in gang.members]
-    where = ", ".join(dict.fromkeys(member.key for member in members))
-    changed = [done for done in treated if done.changed]
-    wrapped = [done.container.name for done in treated if done.shell]
-    parts = [f"{ADDRESS} and {RANK} into {len(changed)} containers of {where}"]
+def _lint(treated: list[tuple[Member, Treated]], report: Report) -> None:
+    """The warnings about the user's own text."""
+    from krmfn.lint import Scene, check_container, check_workload
+
+    scenes = []
+    for member, done in treated:
+        own = (ADDRESS, RANK, *(helper.name for helper in member.helpers))
+        scenes.append((done.container, Scene(member.role, member.pods, done.shell, done.literal, own, done.own_words)))
+    for container, scene in scenes:
+        check_container(container, scene, report)
+    check_workload(scenes, report)
+
+
+def _summary(reading: Reading, treated: list[tuple[Member, Treated]]) -> str:
+    """Contract R1: what was injected where, which containers are wrapped, and what wants another run."""
+    where: dict[str, list[str]] = {}
+    for member, done in treated:
+        if done.changed:
+            where.setdefault(member.key, []).append(done.container.name)
+    places = "; ".join(f"{key}: {', '.join(names)}" for key, names in where.items())
+    parts = [f"{ADDRESS} and {RANK} for {places}"]
+    wrapped = dict.fromkeys(f"{member.key}: {done.container.name}" for member, done in treated if done.shell)
     if wrapped:
-        parts.append(f"a prelude that computes the rank in front of {', '.join(dict.fromkeys(wrapped))}")
-    parts.append("run again after a change of replicas")
-    return "; ".join(parts)
-
-
-def _field_at(item: Resource, position: int) -> str:
-    """The field path of the node at a position of the item's text."""
-    from krmfn.kyaml.access import path_to
-
-    return path_to(item.node, position) or "spec"
+        parts.append(f"a prelude computes the rank in {', '.join(wrapped)}")
+    ranks = [member.rank.form for gang in reading.gangs for member in gang.members if member.role != "leader"]
+    if "literal" in ranks or "computed" in ranks:
+        parts.append("run the function again after a change of a clique's replicas")
+    return ". ".join(part[0].upper() + part[1:] for part in parts)
 
 
 def results(found: Iterable[Finding]) -> list[Result]:

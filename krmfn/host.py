@@ -32,7 +32,7 @@ def process_with(settings: Settings) -> Callable[[ResourceList], list[Result]]:
     """The function with given settings."""
 
     def run(items: ResourceList) -> list[Result]:
-        return function.results(function.inject(items, settings))
+        return function.results(function.inject(items, settings).findings)
 
     return run
 

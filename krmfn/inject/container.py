@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK, FieldRef, Own
 from krmfn.inject import prelude
 from krmfn.inject.env import plan_env
+from krmfn.inject.state import check_state
 from krmfn.kubelet import holders, mentions
 from krmfn.kyaml.edit import ListEdit
 from krmfn.settings import matches
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from krmfn.findings import Report
     from krmfn.gang import Judge, Member
     from krmfn.inject.plan import Plan
@@ -22,27 +25,34 @@ if TYPE_CHECKING:
 class Treated(NamedTuple):
     """What was decided for one container.
 
-    ``rank``: ``ours``, ``kept`` or ``none`` (see EnvPlan). ``command``: the user's own words, wrapper off.
-    ``shell`` runs the prelude, "" where there is none; ``derived`` are the names that hold the rank.
+    ``shell`` runs the prelude, "" where there is none. ``literal``: those of our names whose entry is plain
+    text. ``failed``: an error keeps the container from being served.
     """
 
     container: Container
-    rank: str
-    command: tuple[str, ...]
-    shell: str
-    derived: tuple[str, ...]
-    changed: bool
+    shell: str = ""
+    literal: tuple[str, ...] = ()
+    changed: bool = False
+    failed: bool = False
+
+    @staticmethod
+    def own_words(words: Sequence[str]) -> int:
+        """How many words at the front of a command are the function's."""
+        try:
+            return 4 if prelude.unwrap(words)[0] else 0
+        except prelude.PreludeEdited:
+            return 0
 
 
-def treat(container: Container, member: Member, settings: Settings, plan: Plan, report: Report) -> Treated | None:
-    """Plans the edits of one container; None where an error keeps it from being planned."""
+def treat(container: Container, member: Member, settings: Settings, plan: Plan, report: Report) -> Treated:
+    """Plans the edits of one container, or reports the error that keeps it from being served."""
     try:
         wrapper, command = prelude.unwrap(container.command.words)
         for handler in container.handlers:
             prelude.unwrap(handler.command.words)
     except prelude.PreludeEdited:
         _prelude_edited(container, report)
-        return None
+        return Treated(container, failed=True)
     own_env = [entry for entry in container.env if not _is_ours(entry, member)]
     derived = holders(own_env, [RANK])
     texts = user_texts(container, member)
@@ -52,22 +62,23 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
     command = command or list(_entrypoint(container, settings) if computed else ())
     wrapped = computed and _wants_prelude(container, command, uses, settings)
     rank = rank_entry(member, filed) if wrapped or not computed else None
-    keep_own = settings.on_conflict == "Keep"
-    env = plan_env(container, member, rank, _judge(member, wrapped), keep_own, report)
+    env = plan_env(container, member, rank, _judge(member, wrapped), settings.on_conflict == "Keep", report)
     if computed and env.rank == "kept":  # served in another way: no stand-in, no wrapper
         wrapped = False
-    names = [RANK, *holders(env.entries, [RANK])] if wrapped else []
+    literal = tuple(e.name for e in env.entries if e.name in (ADDRESS, RANK) and "$" not in (e.value or "$"))
     if computed and env.rank != "kept":
         before = len(report.found)
         _refuse(container, texts, derived, wrapped, report)
         if not wrapped:
             _without_prelude(container, member, command, uses, report)
         if any(finding.severity == "error" for finding in report.found[before:]):
-            return None
+            return Treated(container, literal=literal, failed=True)
+    names = [RANK, *holders(env.entries, [RANK])] if wrapped else []
     plan.add(container.node, "env", container.env_slot, container.trail, env.change)
     shell = _wrap(container, wrapper, command, names, settings, plan)
-    changed = env.change != ListEdit() or shell.changed
-    return Treated(container, env.rank, tuple(command), shell.path, tuple(derived), changed)
+    if settings.mode == "Validate":
+        check_state(container, member, wrapper is not None, wrapped and shell.changed, report)
+    return Treated(container, shell.path, literal, env.change != ListEdit() or shell.changed)
 
 
 def rank_entry(member: Member, filed: bool) -> dict[str, Any]:
@@ -89,9 +100,10 @@ def _judge(member: Member, wrapped: bool) -> Judge:
     """The member's verdicts, but a stand-in is right only where a prelude will replace it."""
 
     def judge(entry: EnvVar) -> Own | None:
-        if not wrapped and entry.name == RANK and prelude.offset_of(entry.value or "") is not None:
+        verdict = member.judge(entry)
+        if verdict is not None and not wrapped and prelude.offset_of(entry.value or "") is not None:
             return Own(False, "no prelude puts the number in its place here")
-        return member.judge(entry)
+        return verdict
 
     return judge
 

@@ -55,7 +55,9 @@ def plan_env(
     before = -1 if front or address.keep is None else address.keep
     kept, old = _helpers(container, member, helpers, before, report)
     drop = (*sorted(gone), *old)
-    want = [(kept.get(helper.name), helper.entry()) for helper in helpers]
+    want: list[tuple[int | None, dict[str, Any] | None]] = [
+        (kept.get(helper.name), helper.entry()) for helper in helpers
+    ]
     want += [(c.keep, c.new) for c in (address, ranked) if c.keep is not None or c.new is not None]
     if not drop and not late and all(index is not None for index, _ in want):
         change = ListEdit()

@@ -10,7 +10,7 @@ The text of the writer's script is API, as the prelude's is: a change rolls ever
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from krmfn.gang import ENV_FILE_PATH, ENV_FILE_VOLUME, RANK
 from krmfn.kyaml.access import get, slot, text, to_data
@@ -47,13 +47,6 @@ _VERSION = 1
 _SMALL = {"cpu": "10m", "memory": "16Mi"}
 
 
-class Treated(NamedTuple):
-    """What was decided for one pod template; ``writer`` is the index of our init container, -1 without one."""
-
-    writer: int
-    changed: bool
-
-
 def script(offset: int) -> str:
     """What the writer runs for a clique whose first pod has the rank ``offset``."""
     return _TEXTS[_VERSION].replace("@OFFSET@", str(offset))
@@ -73,14 +66,17 @@ def _offset(shown: str, known: str) -> str:
     return found.group() if found else ""
 
 
-def treat_template(member: Member, settings: Settings, plan: Plan, report: Report) -> Treated:
-    """Plans volume and writer of one member's template: in place, or gone where nothing refers to the file."""
+def treat_template(member: Member, settings: Settings, plan: Plan, report: Report) -> int:
+    """Plans volume and writer of one member's template: in place, or gone where nothing refers to the file.
+
+    Returns the index of our init container as it stands, -1 without one.
+    """
     template = member.template
     writers = [c.index for c in template.containers if is_writer(c)]
     wanted = member.rank.form == "computed" and settings.rank_from == "EnvFile"
     wanted = wanted and any(not matches(settings.exclude, c.name) for c in template.containers if not is_writer(c))
     if wanted and not _free(template, bool(writers), report):
-        return Treated(-1, False)
+        return -1
     if wanted:
         _tell_version(template, settings, report)
     changes = (
@@ -89,7 +85,7 @@ def treat_template(member: Member, settings: Settings, plan: Plan, report: Repor
     )
     for key, change in zip(("volumes", "initContainers"), changes, strict=True):
         plan.add(template.node, key, slot(template.node, key, template.trail), template.trail, change)
-    return Treated(writers[0] if writers else -1, any(change != ListEdit() for change in changes))
+    return writers[0] if writers else -1
 
 
 def _free(template: PodTemplate, ours: bool, report: Report) -> bool:
