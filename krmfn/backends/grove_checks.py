@@ -82,7 +82,7 @@ def _starts_after(tree: CliqueSet, late: Clique, early: Clique) -> bool:
     """Whether Grove holds back ``late`` until ``early`` is ready, directly or through others."""
     kind = text(get(tree.template, "cliqueStartupType"))
     if kind == IN_ORDER:
-        return early.index < late.index
+        return early.order < late.order
     if kind != EXPLICIT:
         return False
     by_name, todo, seen = tree.by_name, list(late.starts_after), set[str]()

@@ -143,7 +143,7 @@ def _newer_addresses(place: Place) -> dict[str, Version]:
 
 def _newer_ranks(place: Place) -> dict[str, Version]:
     """The same for ranks."""
-    found = {}
+    found: dict[str, Version] = {}
     if place.aligned:
         since = grove.first_with("group_pod_index")
         found |= {f"$({grove.PCSG_POD_INDEX})": since, label_path(grove.GROUP_POD_INDEX_LABEL): since}

@@ -19,12 +19,12 @@ TEMPLATE = "spec.template"
 
 
 class Clique(NamedTuple):
-    """One entry of ``spec.template.cliques``; ``field`` is its path in the item, ``node`` its mapping.
+    """The ``order``-th entry of ``spec.template.cliques``; ``field`` is its path in the item, ``node`` its mapping.
 
     ``replicas``: missing or 0 is 1; ``min_available``: missing is ``replicas``.
     """
 
-    index: int
+    order: int
     name: str
     role_name: str
     replicas: int
@@ -44,7 +44,6 @@ class Clique(NamedTuple):
 class Group(NamedTuple):
     """One entry of ``spec.template.podCliqueScalingGroups``. ``replicas``: missing is 1."""
 
-    index: int
     name: str
     clique_names: tuple[str, ...]
     replicas: int
@@ -145,7 +144,7 @@ def _cliques(workload: Workload, template: Mapping | None) -> list[Clique]:
         path = ("spec", "template", "cliques", i, "spec", "podSpec")
         found.append(
             Clique(
-                index=i,
+                order=i,
                 name=name,
                 role_name=text(get(spec, "roleName")) or "",
                 replicas=replicas,
@@ -166,7 +165,7 @@ def _groups(workload: Workload, template: Mapping | None) -> list[Group]:
     for i, (name, node) in enumerate(_named(template, "podCliqueScalingGroups", where)):
         field = f"{where}[{i}]"
         names = _strings(node, "cliqueNames", f"{field}.cliqueNames")
-        found.append(Group(i, name, names, _count(node, "replicas", f"{field}.replicas", 1), field, node))
+        found.append(Group(name, names, _count(node, "replicas", f"{field}.replicas", 1), field, node))
     return found
 
 
