@@ -102,7 +102,8 @@ class Stdout:
 
 def filter_main(process: Process, kinds: Collection[str] = ()) -> int:
     """Filters stdin to stdout and returns the exit status."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # The default action does nothing for process 1 of a container.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
     out = Stdout()
     try:
         reply = answer(read_input(sys.stdin.buffer), process, kinds)

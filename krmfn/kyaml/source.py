@@ -44,12 +44,14 @@ class Source:
     def render(self, start: int = 0, end: int | None = None) -> str:
         """The text between two positions with the planned edits applied.
 
+        What is inserted at ``end`` belongs to the text behind it.
         Raises ValueError if two edits overlap, which is an error of the caller.
         """
         stop = len(self.text) if end is None else end
         parts, at = [], start
         for edit in sorted(self.edits, key=lambda e: (e.start, e.end)):
-            if not start <= edit.start <= edit.end <= stop:
+            behind = end is not None and edit.start == edit.end == stop
+            if behind or not start <= edit.start <= edit.end <= stop:
                 continue
             if edit.start < at:
                 raise ValueError(f"edits overlap at {edit.start}")
