@@ -168,11 +168,14 @@ def _summary(reading: Reading, treated: list[tuple[Member, Treated]]) -> str:
 
 
 def results(found: Iterable[Finding]) -> list[Result]:
-    """Findings as the hosts' results."""
+    """Findings as the hosts' results. Lines are told for plain documents; a host's list is not the user's text."""
     out = []
     for finding in found:
-        path, index = finding.resource.file
+        item = finding.resource
+        path, index = item.file
         tags = (("code", finding.code),)
-        shown = (finding.field, finding.current, finding.proposed, path, index, tags)
+        known = finding.position >= 0 and not item.owner.is_list
+        at = item.source.place(finding.position) if known else (0, 0)
+        shown = (finding.field, finding.current, finding.proposed, path, index, tags, at)
         out.append(Result(finding.severity, finding.message, finding.ref, *shown))
     return out

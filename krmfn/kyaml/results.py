@@ -15,7 +15,9 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\
 
 
 class Result(NamedTuple):
-    """One result. ``path`` and ``place`` (the document's index in it) name the user's file under kpt."""
+    """One result. ``at``: line and column in the input, (0, 0) where they say nothing to the user.
+
+    ``path`` and ``place`` (the document's index in it) name the user's file under kpt."""
 
     severity: str
     message: str
@@ -26,6 +28,7 @@ class Result(NamedTuple):
     path: str = ""
     place: int = 0
     tags: tuple[tuple[str, str], ...] = ()
+    at: tuple[int, int] = (0, 0)
 
     def data(self) -> dict[str, Any]:
         """The result as it stands in ``results``; the severity is never left out, hosts would call it an info."""
@@ -42,12 +45,13 @@ class Result(NamedTuple):
             out["tags"] = dict(self.tags)
         return out
 
-    def line(self) -> str:
-        """The result as one line of text for people."""
+    def line(self, name: str = "") -> str:
+        """The result as one line of text for people; ``name`` is the input's, for results that have a place in it."""
+        place = f" {name}:{self.at[0]}:{self.at[1]}:" if name and self.at[0] else ""
         where = f" {self.ref.kind} {self.ref.name}" if self.ref is not None else ""
         file = f" ({self.path})" if self.path else ""
         field = f" {self.field}:" if self.field else ""
-        return clean(f"[{self.severity}]{where}{file}:{field} {self.message}")
+        return clean(f"[{self.severity}]{place}{where}{file}:{field} {self.message}")
 
 
 def clean(text: str) -> str:

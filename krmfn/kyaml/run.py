@@ -59,7 +59,7 @@ def answer(data: bytes, process: Process, kinds: Collection[str] = (), name: str
         items = read(data, kinds)
         results = sort(process(items))
         bad = any(result.severity == "error" for result in results)
-        lines = [result.line() for result in results if result.severity != "info"]
+        lines = [result.line(name) for result in results if result.severity != "info"]
         if bad and not items.is_list:
             return Answer(FINDINGS, (), lines, results)
         out = list(items.render([result.data() for result in results], echo=bad))
