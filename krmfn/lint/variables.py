@@ -1,0 +1,126 @@
+"""The platform's own variables and labels in the user's text (contract R2, first rule)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from krmfn.gang import ADDRESS, RANK
+from krmfn.kubelet import mentions
+from krmfn.lint.texts import listed, user_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from krmfn.findings import Report
+    from krmfn.lint.texts import Scene
+    from krmfn.podspec import Container
+
+MOST_PLACES = 20  # listed in one message
+SIZE = "size"
+
+
+class Platform(NamedTuple):
+    """A backend's own variables and labels, each with what it is used for: ADDRESS, RANK or SIZE."""
+
+    name: str
+    names: Mapping[str, str]
+
+
+_LWS = Platform(
+    "LeaderWorkerSet",
+    # What the pod webhook sets, and the labels and annotations that say the same (LWS v0.1.0 to v0.10.0).
+    {
+        "LWS_LEADER_ADDRESS": ADDRESS,
+        "LWS_WORKER_INDEX": RANK,
+        "LWS_GROUP_SIZE": SIZE,
+        "leaderworkerset.sigs.k8s.io/leader-name": ADDRESS,
+        "leaderworkerset.sigs.k8s.io/worker-index": RANK,
+        "leaderworkerset.sigs.k8s.io/size": SIZE,
+    },
+)
+_GROVE = Platform(
+    "Grove",
+    # What Grove sets, and the labels that it is read from (v0.1.0-alpha.1 to alpha.14).
+    {
+        "GROVE_PCS_NAME": ADDRESS,
+        "GROVE_PCS_INDEX": ADDRESS,
+        "GROVE_PCLQ_NAME": ADDRESS,
+        "GROVE_PCLQ_POD_INDEX": RANK,
+        "GROVE_HEADLESS_SERVICE": ADDRESS,
+        "GROVE_PCSG_NAME": ADDRESS,
+        "GROVE_PCSG_INDEX": ADDRESS,
+        "GROVE_PCSG_POD_INDEX": RANK,
+        "GROVE_PCSG_TEMPLATE_NUM_PODS": SIZE,
+        "grove.io/podcliqueset-replica-index": ADDRESS,
+        "grove.io/podclique": ADDRESS,
+        "grove.io/podclique-pod-index": RANK,
+        "grove.io/podcliquescalinggroup": ADDRESS,
+        "grove.io/podcliquescalinggroup-replica-index": ADDRESS,
+        "grove.io/podcliquescalinggroup-pod-index": RANK,
+    },
+)
+_REMEDIES = {
+    ADDRESS: f"the leader's address is {ADDRESS} on every backend",
+    RANK: f"the rank is {RANK} on every backend",
+    SIZE: "the size of the gang is best written as a number",
+}
+_HINTS = ("LWS_", "GROVE_", "leaderworkerset.sigs.k8s.io/", "grove.io/")
+_NAMES = (
+    r"(?<![A-Za-z0-9_])(?:LWS|GROVE)_[A-Z_]+(?![A-Za-z0-9_])"
+    r"|(?<![A-Za-z0-9.-])(?:leaderworkerset\.sigs\.k8s|grove)\.io/[a-z-]+(?![A-Za-z0-9_.-])"
+)
+
+
+def check_workload(containers: Iterable[tuple[Container, Scene]], report: Report) -> None:
+    """Reports where the containers of a workload's gangs use names of the platform: one warning for all of them."""
+    own, foreign = (_GROVE, _LWS) if report.ref.kind == "PodCliqueSet" else (_LWS, _GROVE)
+    places: dict[str, dict[str, None]] = {}
+    position = -1
+    for container, scene in containers:
+        for field, at, name in _places(container, scene, own, foreign, report):
+            position = at if not places else position
+            places.setdefault(field, {})[name] = None
+    if not places:
+        return
+    first = next(iter(places))
+    report.add("backend-variable", _message(places, own, foreign), first, position, ", ".join(places[first]))
+
+
+def _message(places: Mapping[str, Collection[str]], own: Platform, foreign: Platform) -> str:
+    """What is wrong where, and what to write instead."""
+    found = dict.fromkeys(name for names in places.values() for name in names)
+    shown = [f"{field} ({', '.join(names)})" for field, names in list(places.items())[:MOST_PLACES]]
+    if len(places) > MOST_PLACES:
+        shown.append(f"{len(places) - MOST_PLACES} more")
+    only = own.name if any(name in own.names for name in found) else foreign.name
+    parts = [f"text that only {only} can run: {', '.join(shown)}"]
+    unset = [name for name in found if name in foreign.names]
+    if unset:
+        parts.append(f"{own.name} does not know {listed(unset)}")
+    uses = {own.names.get(name) or foreign.names[name] for name in found}
+    return "; ".join([*parts, *(remedy for use, remedy in _REMEDIES.items() if use in uses)])
+
+
+def _places(
+    container: Container, scene: Scene, own: Platform, foreign: Platform, report: Report
+) -> Iterator[tuple[str, int, str]]:
+    """Field path, position and name of each place."""
+    defined = {entry.name for entry in container.env if entry.name not in scene.own_names}
+    names = {*own.names, *(name for name in foreign.names if name not in defined)}
+    for i, entry in enumerate(container.env):
+        path = entry.field_path
+        if path and entry.name not in scene.own_names:
+            field = f"{container.field}.env[{i}].valueFrom.fieldRef.fieldPath"
+            yield from ((field, entry.position, name) for name in _names(path, names))
+    for text in user_texts(container, scene):
+        found = _names(text.text, names)
+        yield from ((text.field, text.locate(report, name), name) for name in found)
+
+
+def _names(text: str, names: Collection[str]) -> list[str]:
+    """The platform's names in a text, in its order; an escaped ``$$(NAME)`` is none."""
+    if not any(hint in text for hint in _HINTS):
+        return []
+    found = dict.fromkeys(name for name in re.findall(_NAMES, text) if name in names)
+    return [name for name in found if mentions(text, (name,))]
