@@ -130,7 +130,7 @@ def _run(files: Iterator[Found], settings: Settings) -> tuple[list[Done], int, i
             continue
         reply = answer(data, process_with(settings), KINDS, path)
         for line in reply.errors:
-            sys.stderr.write(f"{path}: {line}\n")
+            sys.stderr.write(line + "\n")
         status = max(status, reply.status)
         if reply.status == 0:
             done.append(Done(path, data, b"".join(reply.out)))

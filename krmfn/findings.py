@@ -34,6 +34,7 @@ CODES: dict[str, str] = {
     "wrapper-stale": ERROR,
     "stand-in-on-lws": ERROR,
     "literal-rank": ERROR,
+    "not-injected": ERROR,
     # warnings: right as far as the function goes, but probably not what the user wants
     "definition-replaced": WARNING,
     "definition-stays": WARNING,

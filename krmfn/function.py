@@ -42,6 +42,13 @@ class Outcome(NamedTuple):
     changed: list[Workload]
     templates: list[tuple[Workload, PodTemplate]]
 
+    def extend(self, other: Outcome) -> None:
+        """Adds what another run found."""
+        self.findings.extend(other.findings)
+        self.workloads.extend(other.workloads)
+        self.changed.extend(other.changed)
+        self.templates.extend(other.templates)
+
     @property
     def failed(self) -> bool:
         """True with an error among the findings; planned edits are not to be used then."""
@@ -55,12 +62,7 @@ def inject(items: ResourceList, settings: Settings) -> Outcome:
     """
     whole = Outcome([], [], [], [])
     for item in items.items:
-        if item.kind in KINDS:
-            mine = _item(item, settings)
-            whole.findings.extend(mine.findings)
-            whole.workloads.extend(mine.workloads)
-            whole.changed.extend(mine.changed)
-            whole.templates.extend(mine.templates)
+        whole.extend(inject_item(item, settings))
     whole.findings.extend(bystanders(items.items, whole, settings))
     return whole._replace(findings=[f for f in whole.findings if f.severity == ERROR or f.code not in settings.ignore])
 
@@ -72,15 +74,18 @@ def bystanders(items: list[Resource], outcome: Outcome, settings: Settings) -> l
         from krmfn.backends.grove import unused_rules
 
         found += unused_rules(outcome.workloads, settings)
-    if items and b"MODELPLANE_" in items[0].owner.data:
+    owners = {id(item.owner): item.owner for item in items}
+    if any(b"MODELPLANE_" in owner.data for owner in owners.values()):
         from krmfn.lint import check_bystanders
 
         found += check_bystanders(items, outcome.templates, outcome.workloads)
     return found
 
 
-def _item(item: Resource, settings: Settings) -> Outcome:
+def inject_item(item: Resource, settings: Settings) -> Outcome:
     """Plans one item, anew until no alias stands in the way, and makes the edits."""
+    if item.kind not in KINDS:
+        return Outcome([], [], [], [])
     try:
         if depth(item.node) > MAX_NESTING:
             raise Malformed(f"nested deeper than {MAX_NESTING} levels")
@@ -116,9 +121,9 @@ def _workload(workload: Workload, settings: Settings, plan: Plan, outcome: Outco
         outcome.findings.append(_malformed(report, error))
         return
     report.found += reading.findings
+    before = len(plan.sites)
     treated = list(_members(reading, settings, plan, report))
-    changed = [done for _, done in treated if done.changed]
-    if changed:
+    if plan.changes(before):
         outcome.changed.append(workload)
         if settings.mode == "Inject":
             report.add("injected", _summary(reading, treated), workload.field("spec"), workload.node.start)

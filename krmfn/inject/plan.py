@@ -54,17 +54,16 @@ class Plan:
         way = tuple(slot.trail) if slot is not None else tuple(trail)
         self.sites.append(Site(mapping, key, slot, way, change))
 
-    @property
-    def changes(self) -> bool:
-        """True where some list is to change."""
-        return any(site.change != NOTHING for site in self.sites)
+    def changes(self, first: int = 0) -> bool:
+        """True where some list is to change, of the sites from the ``first`` on."""
+        return any(site.change != NOTHING for site in self.sites[first:])
 
     def unshare(self, resource: Resource) -> bool:
         """Replaces one alias that stands in the way by a copy; True if it did, and the plan is void.
 
         Raises Malformed where the copy cannot be made.
         """
-        if not self.changes or not any(aliases(root) for root in resource.source.roots):
+        if not self.changes() or not any(aliases(root) for root in resource.source.roots):
             return False
         alias = self._conflict() or self._bystander(resource)
         if alias is None:

@@ -46,8 +46,9 @@ class Result(NamedTuple):
         return out
 
     def line(self, name: str = "") -> str:
-        """The result as one line of text for people; ``name`` is the input's, for results that have a place in it."""
-        place = f" {name}:{self.at[0]}:{self.at[1]}:" if name and self.at[0] else ""
+        """The result as one line of text for people; ``name`` is the input's."""
+        numbers = f":{self.at[0]}:{self.at[1]}" if self.at[0] else ""
+        place = f" {name}{numbers}:" if name else ""
         where = f" {self.ref.kind} {self.ref.name}" if self.ref is not None else ""
         file = f" ({self.path})" if self.path else ""
         field = f" {self.field}:" if self.field else ""

@@ -59,7 +59,8 @@ def answer(data: bytes, process: Process, kinds: Collection[str] = (), name: str
         items = read(data, kinds)
         results = sort(process(items))
         bad = any(result.severity == "error" for result in results)
-        lines = [result.line(name) for result in results if result.severity != "info"]
+        shown = "" if items.is_list else name
+        lines = [result.line(shown) for result in results if result.severity != "info"]
         if bad and not items.is_list:
             return Answer(FINDINGS, (), lines, results)
         out = list(items.render([result.data() for result in results], echo=bad))

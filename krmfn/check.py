@@ -1,0 +1,230 @@
+"""``krmfn check``: everything the function can tell about manifests, without changing one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from krmfn import function
+from krmfn.cli import add_config, complain, settings_from
+from krmfn.files import find_files, is_manifest, read_file
+from krmfn.findings import ERROR, INFO, WARNING, Finding, Report
+from krmfn.host import settings_of
+from krmfn.kyaml.errors import InputError
+from krmfn.kyaml.resourcelist import read
+from krmfn.kyaml.results import SEVERITIES, clean
+from krmfn.kyaml.run import FINDINGS, OK, UNREADABLE, BadConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from krmfn.kyaml.resourcelist import Resource
+    from krmfn.settings import Settings
+
+EPILOG = """\
+examples:
+  krmfn check deploy/                              what is wrong with the manifests?
+  kustomize build DIR | krmfn check --require-injected -   was the function run?
+
+exit status: 0 no error; 1 an error (with --strict: or a warning); 2 a file that
+cannot be read, a bad configuration or bad usage. Codes: docs/findings.md.
+"""
+COLOURS = {ERROR: "31", WARNING: "33", INFO: "36"}
+
+
+class Place(NamedTuple):
+    """A finding with the file it is in, and line and column there (0: not known)."""
+
+    finding: Finding
+    file: str
+    line: int
+    column: int
+
+
+class Checked(NamedTuple):
+    """What was read: places worst first, the number of manifest files and of workloads, files that are not YAML."""
+
+    places: list[Place]
+    files: int
+    workloads: int
+    unreadable: list[str]
+
+
+def check_command(words: Sequence[str]) -> int:
+    """``krmfn check`` with its arguments; the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="krmfn check",
+        description="Tells what is wrong or doubtful in workloads, before or after injection, and changes nothing.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", metavar="FILE|DIR", nargs="+", help="a file, a folder, or - for stdin")
+    parser.add_argument("--strict", action="store_true", help="exit 1 for warnings too")
+    parser.add_argument("--require-injected", action="store_true", help="an error where `inject` would change anything")
+    parser.add_argument("-o", "--output", choices=("text", "json", "github"), default="text", help="default: text")
+    parser.add_argument("-v", "--verbose", action="store_true", help="infos too")
+    add_config(parser)
+    options = parser.parse_args(list(words))
+    try:
+        settings = settings_from(options.config)
+        done = check_files(options.paths, settings, options.config is not None, options.require_injected)
+    except BadConfig as error:
+        return complain(error.messages)
+    except OSError as error:
+        return complain([f"{error.filename}: {error.strerror}"])
+    for message in done.unreadable:
+        sys.stderr.write(clean(f"[error] {message}") + "\n")
+    shown = [p for p in done.places if options.verbose or options.output == "json" or p.finding.severity != INFO]
+    writer = {"text": as_text, "json": as_json, "github": as_github}[options.output]
+    sys.stdout.write(writer(shown, done))
+    severities = {place.finding.severity for place in done.places}
+    if done.unreadable:
+        return UNREADABLE
+    return FINDINGS if ERROR in severities or (options.strict and WARNING in severities) else OK
+
+
+def check_files(paths: Sequence[str], settings: Settings, configured: bool, injected: bool) -> Checked:
+    """Checks all manifests in files and folders together, so that a ConfigMap in one file is seen from another.
+
+    ``configured``: ``settings`` come from the user, and not from a list's own functionConfig.
+    """
+    whole = function.Outcome([], [], [], [])
+    items: list[Resource] = []
+    names: dict[int, str] = {}
+    unreadable: list[str] = []
+    progress = _Progress()
+    for path, named in find_files(paths):
+        progress.step(len(names))
+        data = read_file(path)
+        try:
+            if not is_manifest(data) and not named:
+                continue
+            found = read(data, function.KINDS)
+        except InputError as error:
+            if named:
+                unreadable.append(f"{path}: {error}")
+            continue
+        names[id(found)] = "stdin" if path == "-" else path
+        own = settings if configured else settings_of(found)
+        for item in found.items:
+            whole.extend(function.inject_item(item, own._replace(mode="Validate")))
+        items += found.items
+    progress.done()
+    whole.findings.extend(function.bystanders(items, whole, settings))
+    if injected:
+        whole.findings.extend(_not_injected(whole))
+    kept = [f for f in whole.findings if f.severity == ERROR or f.code not in settings.ignore]
+    places = sorted((_place(f, names) for f in kept), key=lambda p: SEVERITIES.index(p.finding.severity))
+    return Checked(places, len(names), len(whole.workloads), unreadable)
+
+
+def _not_injected(outcome: function.Outcome) -> Iterable[Finding]:
+    for workload in outcome.changed:
+        report = Report(workload.resource, workload.ref)
+        text = "the function was not run on this workload, or a later step undid it: `krmfn inject` would change it"
+        report.add("not-injected", text, workload.field("spec"), workload.node.start)
+        yield from report.found
+
+
+def _place(finding: Finding, names: dict[int, str]) -> Place:
+    item = finding.resource
+    line, column = item.source.place(max(finding.position, item.node.start))
+    path, _ = item.file
+    if path:  # a list from kpt names the user's own file, and its lines are the list's
+        return Place(finding, path, 0, 0)
+    return Place(finding, names[id(item.owner)], line, column)
+
+
+class _Progress:
+    """A counter on a terminal's stderr."""
+
+    def __init__(self) -> None:
+        self.on = sys.stderr.isatty()
+        self.shown = False
+
+    def step(self, count: int) -> None:
+        if self.on and count and count % 100 == 0:
+            sys.stderr.write(f"\rchecking: {count} files")
+            self.shown = True
+
+    def done(self) -> None:
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+
+
+def as_text(places: list[Place], done: Checked) -> str:
+    """Findings by file for people, and a count; nothing at all when there is nothing to tell."""
+    if not places:
+        return ""
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    width = max(20, os.get_terminal_size().columns) if sys.stdout.isatty() else 0
+    parts = []
+    for place in places:
+        finding = place.finding
+        head = f"{place.file}:{place.line}:{place.column}" if place.line else place.file
+        severity = f"\x1b[{COLOURS[finding.severity]}m{finding.severity}\x1b[0m" if colour else finding.severity
+        parts.append(f"{clean(head)}: {severity}: {clean(f'{finding.ref.kind} {finding.ref.name}')} [{finding.code}]")
+        parts += [f"  {line}" for line in wrapped(clean(finding.message), width - 2)]
+        parts.append(f"  at {clean(finding.field)}")
+    counts = [f"{n} {word}{'s' * (n != 1)}" for word in SEVERITIES if (n := _count(places, word))]
+    parts += ["", f"{', '.join(counts)} in {done.workloads} workload{'s' * (done.workloads != 1)}"]
+    return "\n".join(parts) + "\n"
+
+
+def _count(places: list[Place], severity: str) -> int:
+    return sum(place.finding.severity == severity for place in places)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text in lines of at most ``width`` characters; in one line where ``width`` is not positive."""
+    if width <= 0:
+        return [text]
+    import textwrap
+
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def as_json(places: list[Place], done: Checked) -> str:
+    """Findings as one JSON document; its form is in docs/findings.md."""
+    import json
+
+    counts = {f"{severity}s": _count(places, severity) for severity in SEVERITIES}
+    summary = {"files": done.files, "workloads": done.workloads, **counts}
+    return json.dumps({"findings": [_data(place) for place in places], "summary": summary}, indent=2) + "\n"
+
+
+def _data(place: Place) -> dict[str, Any]:
+    finding = place.finding
+    names = ("apiVersion", "kind", "namespace", "name")
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "message": finding.message,
+        "file": place.file,
+        "line": place.line,
+        "column": place.column,
+        "resource": dict(zip(names, finding.ref, strict=True)),
+        "field": finding.field,
+        "currentValue": finding.current,
+        "proposedValue": finding.proposed,
+    }
+
+
+def as_github(places: list[Place], done: Checked) -> str:
+    """Findings as workflow commands, which GitHub shows at the lines of a change."""
+    lines = []
+    for place in places:
+        finding = place.finding
+        level = "notice" if finding.severity == INFO else finding.severity
+        values = {"file": place.file, "line": str(place.line), "col": str(place.column), "title": finding.code}
+        shown = ",".join(f"{key}={_property(value)}" for key, value in values.items() if value not in ("", "0"))
+        text = clean(f"{finding.ref.kind} {finding.ref.name}: {finding.field}: {finding.message}")
+        lines.append(f"::{level} {shown}::{text.replace('%', '%25')}\n")
+    return "".join(lines)
+
+
+def _property(value: str) -> str:
+    escapes = {"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"}
+    return "".join(escapes.get(char, char) for char in value)
