@@ -146,7 +146,7 @@ class _Block:
         if at >= 0:
             at = text.index(":", at) + 1
         if node.anchor is not None or node.tag is not None:
-            at = properties_end(self.source, node)
+            at = len(text[: properties_end(self.source, node)].rstrip())
         return at if at >= 0 else node.start
 
     def _dashes(self) -> list[int]:
