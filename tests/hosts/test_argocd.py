@@ -94,8 +94,7 @@ def test_generate_from_plain_manifests(app: Path):
     assert run.stdout.count(b"name: MODELPLANE_RANK") == 1
 
 
-@pytest.mark.parametrize("plain", [False, True])
-def test_generate_prints_objects_for_the_cluster_only(plain, app: Path):
+def test_generate_prints_objects_for_the_cluster_only(app: Path):
     """Argo CD applies what is printed, a ResourceList or an internal annotation as well."""
     annotations = (
         "  annotations:\n"
@@ -105,8 +104,6 @@ def test_generate_prints_objects_for_the_cluster_only(plain, app: Path):
     )
     file = app / "lws.yaml"
     file.write_text(file.read_text().replace("  name: engine\n", f"  name: engine\n{annotations}", 1))
-    if plain:
-        (app / "kustomization.yaml").unlink()
     run = generate(app)
     assert run.status == 0, run.stderr
     assert b"ResourceList" not in run.stdout
