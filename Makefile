@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 
 DEMO ?= kustomization-examples/lws-vllm/base
 SECONDS ?= 60
+ENGINE ?= docker
+IMAGE ?= krmfn
 PYTEST ?= $(BIN)/pytest
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
@@ -68,6 +70,18 @@ bench: $(VENV)/.dev ## measure against peers and print ratios (BENCH_ARGS=...)
 fuzz: $(VENV)/.dev ## look for inputs that break it, for SECONDS=n
 	@echo "fuzzing for $(SECONDS) seconds ..."
 	@$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
+
+.PHONY: image
+image: ## build the container image (ENGINE=docker or podman, IMAGE=krmfn)
+	@$(ENGINE) build --tag $(IMAGE) --build-arg VERSION=$$(sed -n 's/^__version__ = "\(.*\)"/\1/p' krmfn/__init__.py) .
+
+.PHONY: wheelhouse
+wheelhouse: ## fetch the wheels for an image build without a network
+	@scripts/wheelhouse.sh
+
+.PHONY: lock
+lock: ## renew the lock files of the image's dependencies
+	@scripts/lock.sh
 
 .PHONY: clean
 clean: ## remove .venv and every cache

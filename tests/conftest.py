@@ -26,9 +26,7 @@ class Golden(Protocol):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--update-golden``."""
-    parser.addoption(
-        "--update-golden", action="store_true", help="write what came out into the expected files instead"
-    )
+    parser.addoption("--update-golden", action="store_true", help="write what came out into the expected files instead")
 
 
 @pytest.fixture
