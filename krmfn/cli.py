@@ -32,6 +32,7 @@ exit status: 0 done; 1 an error in a resource (what and where is on stderr);
 COMMANDS = {
     "inject": "inject into files or folders: print, --diff or --in-place",
     "check": "tell what is wrong or doubtful, change nothing",
+    "explain": "show the pods: rank, leader address and command line",
     "install-kustomize-plugin": "make plain `kubectl kustomize` find krmfn",
     "schema": "print the JSON Schema of the functionConfig",
 }
@@ -53,6 +54,10 @@ def main(words: Sequence[str]) -> int:
         from krmfn.check import check_command
 
         return check_command(words[1:])
+    if command == "explain":
+        from krmfn.explain import explain_command
+
+        return explain_command(words[1:])
     if command == "install-kustomize-plugin":
         from krmfn.plugin import install
 

@@ -1,0 +1,119 @@
+"""``krmfn explain``: the pods that manifests will make, with rank, address and command line, before there are any."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from krmfn import versions
+from krmfn.cli import add_config, complain, settings_from
+from krmfn.explain.gather import Cluster, Input, gather, read_inputs
+from krmfn.explain.releases import oldest_known
+from krmfn.files import Found, find_files, read_file
+from krmfn.kyaml.run import FINDINGS, OK, BadConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from krmfn.explain.gather import WorkloadView
+    from krmfn.versions import Version
+
+DESCRIPTION = """\
+Shows what every pod of a multi-node engine will get: its rank, its leader's
+address, and the command line as the engine sees it, after the backend, the
+kubelet and the prelude. Manifests that are not injected yet are injected in
+memory first, with the settings of --config. Nothing is written.
+"""
+EPILOG = """\
+examples:
+  krmfn explain deploy/
+  kustomize build . | krmfn explain -
+  krmfn explain --grove-version v0.1.0-alpha.6 pcs.yaml   would it work there?
+
+exit status: 0 every gang works; 1 a gang is broken, or a manifest has an error
+(what and where is in the output); 2 input that cannot be read, or bad usage.
+"""
+
+
+def explain_command(words: Sequence[str]) -> int:
+    """``krmfn explain`` with its arguments; the exit status."""
+    options = _parser().parse_args(list(words))
+    try:
+        settings = settings_from(options.config)._replace(mode="Inject")
+        inputs, status = _inputs(find_files(options.paths))
+    except BadConfig as error:
+        return complain(error.messages)
+    except OSError as error:
+        return complain([f"{error.filename}: {error.strerror}"])
+    found = gather(inputs, settings, Cluster(options.lws_version, options.grove_version), options.all)
+    if options.output == "json":
+        from krmfn.explain.data import render
+    else:
+        from krmfn.explain.text import render
+    broken = False
+
+    def watched() -> Iterator[WorkloadView]:
+        nonlocal broken
+        for workload in found:
+            broken = broken or workload.broken
+            yield workload
+
+    try:
+        for part in render(watched(), options.container, options.all):
+            sys.stdout.write(part)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FINDINGS
+    return status or (FINDINGS if broken else OK)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="krmfn explain",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", metavar="FILE|DIR", nargs="+", help="a file, a folder, or - for stdin")
+    add_config(parser)
+    parser.add_argument(
+        "--lws-version",
+        metavar="V",
+        type=_release("LWS"),
+        help="the LWS release of the cluster (default: every release that the configuration covers)",
+    )
+    parser.add_argument("--grove-version", metavar="V", type=_release("Grove"), help="the same for Grove")
+    parser.add_argument("--container", metavar="NAME", default="*", help="show only these containers; a glob")
+    parser.add_argument("--all", action="store_true", help="show every gang, pod, argument and line")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="default: table")
+    return parser
+
+
+def _release(backend: str) -> Callable[[str], Version]:
+    """A release of a backend as the type of an option."""
+
+    def parse(text: str) -> Version:
+        try:
+            version = versions.parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+        if version < oldest_known(backend):
+            raise argparse.ArgumentTypeError(f"{text}: nothing is known of {backend} before {oldest_known(backend)}")
+        return version
+
+    return parse
+
+
+def _inputs(files: Iterator[Found]) -> tuple[list[Input], int]:
+    """The inputs that hold manifests, and the exit status as far as it is known."""
+    inputs: list[Input] = []
+    status = OK
+    for path, named in files:
+        name = "stdin" if path == "-" else path
+        error = read_inputs(name, read_file(path), inputs)
+        if error and named:
+            status = complain([f"{name}: {error}"])
+    return inputs, status
