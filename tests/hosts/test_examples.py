@@ -10,6 +10,7 @@ import pytest
 
 from tests.hosts import tools
 from tests.hosts.host import EXAMPLES
+from tests.support import krmfn_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,3 +133,15 @@ def test_every_example_says_how_to_run_it():
     for folder in folders:
         assert f"[{folder}]({folder}/)" in overview
         assert "```sh\n" in (EXAMPLES / folder / "README.md").read_text("utf-8"), folder
+
+
+@pytest.mark.parametrize(
+    "file", [pytest.param(f, id=str(f.relative_to(EXAMPLES))) for f in sorted(EXAMPLES.rglob("expected*.yaml"))]
+)
+def test_what_is_expected_is_left_alone(file: Path, host: Host):
+    """Each expected output, read again, comes back byte for byte, and check has nothing against it."""
+    config = file.parent / "modelplaneenv.yaml"
+    settings = ["--config", str(config)] if config.exists() else []
+    expected = file.read_bytes()
+    assert host.ok(krmfn_command(), *settings, stdin=expected).stdout == expected
+    host.ok(krmfn_command(), "check", "--require-injected", *settings, file)

@@ -71,6 +71,8 @@ def test_exec_that_is_not_enabled_is_left_out_silently(kubectl, host: Host, tmp_
     assert run.stderr == ""
     assert b"name: MODELPLANE_RANK" not in run.stdout
     assert b"--rank=$(MODELPLANE_RANK)" in run.stdout
+    check = host.run(krmfn_command(), "check", "--require-injected", "-", stdin=run.stdout)
+    assert check.status == 1, "what the documentation offers to notice it"
     assert "unknown flag: --enable-exec" in host.run(kubectl, "kustomize", "--enable-exec", folder).stderr
 
 
@@ -175,27 +177,53 @@ def test_order_function_after_patches_is_right(form, function, request, host: Ho
     assert env_names(run.stdout) == ["MODELPLANE_LEADER_ADDRESS", "MODELPLANE_RANK", "NODE", "LOG_LEVEL"]
 
 
-def test_order_patch_after_the_function_shifts_the_entries(host: Host, tmp_path: Path, with_plugin):
-    """contract section 10: what the documentation forbids: NODE comes before the name it refers to."""
-    inner = kustomization(tmp_path / "inner")
-    outer = tmp_path / "outer"
-    outer.mkdir()
-    patch = """\
-        resources: [../inner]
-        patches:
-        - target: {kind: LeaderWorkerSet}
-          patch: |
-            - op: add
-              path: /spec/leaderWorkerTemplate/workerTemplate/spec/containers/0/env/0
-              value: {name: NODE, value: "n$(MODELPLANE_RANK)"}
-        """
-    (outer / "kustomization.yaml").write_text(dedent(patch), "utf-8")
-    assert inner.exists()
-    run = host.ok(tools.newest_kubectl(), "kustomize", ENABLED, outer, env=with_plugin)
+def patched_afterwards(folder: Path, inner: Path, patch: str) -> Path:
+    """A kustomization over one that holds the function: contract section 10 says no to these patches."""
+    folder.mkdir()
+    text = f"resources: [../{inner.name}]\npatches:\n- path: patch.yaml\n  target: {{name: .*}}\n"
+    (folder / "kustomization.yaml").write_text(text, "utf-8")
+    (folder / "patch.yaml").write_text(patch, "utf-8")
+    return folder
+
+
+SHIFT = """\
+- op: add
+  path: /spec/leaderWorkerTemplate/workerTemplate/spec/containers/0/env/0
+  value: {name: NODE, value: "n$(MODELPLANE_RANK)"}
+"""
+
+
+def test_order_patch_after_the_function_is_found(host: Host, tmp_path: Path, with_plugin):
+    """contract section 10: NODE comes before the name it refers to."""
+    folder = patched_afterwards(tmp_path / "outer", kustomization(tmp_path / "inner"), SHIFT)
+    run = host.ok(tools.newest_kubectl(), "kustomize", ENABLED, folder, env=with_plugin)
     assert env_names(run.stdout) == ["NODE", "MODELPLANE_LEADER_ADDRESS", "MODELPLANE_RANK", "LOG_LEVEL"]
+    check = host.run(krmfn_command(), "check", "--require-injected", "-", stdin=run.stdout)
+    assert check.status == 1
     # Run once more, the function puts what is referred to in front again.
     again = host.ok(krmfn_command(), stdin=run.stdout)
     assert env_names(again.stdout) == ["MODELPLANE_RANK", "NODE", "MODELPLANE_LEADER_ADDRESS", "LOG_LEVEL"]
+    assert host.run(krmfn_command(), "check", "--require-injected", "-", stdin=again.stdout).status == 0
+
+
+LOSE = """\
+- op: replace
+  path: /spec/template/cliques/1/spec/podSpec/containers/0/command
+  value: [/bin/bash, -c]
+"""
+
+
+def test_order_patch_that_loses_the_wrapper_is_found(host: Host, examples: Path, with_plugin):
+    """contract section 10: a command patched afterwards starts without the prelude."""
+    folder = patched_afterwards(examples / "outer", examples / "grove-vllm", LOSE)
+    run = host.ok(tools.newest_kubectl(), "kustomize", ENABLED, folder, env=with_plugin)
+    assert b"krmfn prelude" not in run.stdout
+    check = host.run(krmfn_command(), "check", "-", stdin=run.stdout)
+    assert check.status == 1
+    assert "wrapper-lost" in check.stdout.decode() + check.stderr
+    again = host.ok(krmfn_command(), stdin=run.stdout)
+    assert b"krmfn prelude" in again.stdout
+    assert host.run(krmfn_command(), "check", "--require-injected", "-", stdin=again.stdout).status == 0
 
 
 def test_validators_cannot_hold_the_function(host: Host, tmp_path: Path):
