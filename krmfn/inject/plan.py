@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from krmfn.kyaml.access import aliases, deref, walk
+from krmfn.kyaml.access import aliases, deref, key_text, walk
 from krmfn.kyaml.edit import ListEdit, edit_list
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.expand import expand_alias
 from krmfn.kyaml.tree import Alias, Mapping, Sequence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from krmfn.kyaml.access import Slot
     from krmfn.kyaml.resourcelist import Resource
     from krmfn.kyaml.source import Source
+    from krmfn.kyaml.tree import Node
 
 NOTHING = ListEdit()
 
@@ -65,7 +68,7 @@ class Plan:
         """
         if not self.changes() or not any(aliases(root) for root in resource.source.roots):
             return False
-        alias = self._conflict() or self._bystander(resource)
+        alias = self._conflict() or self._bystander(resource) or self._foreign_anchor(resource)
         if alias is None:
             return False
         expand_alias(resource, alias)
@@ -93,6 +96,18 @@ class Plan:
                     return alias
         return None
 
+    def _foreign_anchor(self, resource: Resource) -> Alias | None:
+        """An alias by which a site is reached that is to change, but whose anchor stands where nothing may change.
+
+        A key ``x-...``, which means nothing to Kubernetes, is there to hold anchors.
+        """
+        direct = {site.identity for site in self.sites if not site.trail}
+        reached = [site for site in self.sites if site.change != NOTHING and site.identity not in direct]
+        if not reached:
+            return None
+        holders = {id(node) for root in resource.source.roots for node in _below_extensions(root)}
+        return next((s.trail[0] for s in reached if not all(id(part) in holders for part in _parts(s))), None)
+
     def apply(self, source: Source) -> None:
         """Makes the edits on ``source``, each once."""
         done: set[tuple[int, str]] = set()
@@ -108,6 +123,14 @@ class Plan:
                 pair,
                 site.change,
             )
+
+
+def _below_extensions(root: Node) -> Iterator[Node]:
+    """Everything written below keys that start with ``x-``."""
+    for node in walk(root):
+        for key, value in node.entries if isinstance(node, Mapping) else ():
+            if (key_text(key) or "").startswith("x-"):
+                yield from walk(value)
 
 
 def _parts(site: Site) -> tuple[object, ...]:
