@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from krmfn.kyaml.access import PLAIN_TAGS, Slot, deref, get, is_null, slot, text, to_data
+from krmfn.kyaml.access import PLAIN_TAGS, Slot, deref, get, is_null, slot, text, to_data, value_of
 from krmfn.kyaml.errors import Malformed
-from krmfn.kyaml.tree import Alias, Mapping, Node, Sequence
+from krmfn.kyaml.tree import Alias, Mapping, Node, Scalar, Sequence
 
 LISTS = ("initContainers", "containers")
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
@@ -19,12 +19,17 @@ HOOKS = ("postStart", "preStop")
 
 
 class EnvVar(NamedTuple):
-    """One entry of ``env``. ``value_from`` is plain data; ``position`` is where the entry stands in the text."""
+    """One entry of ``env``.
+
+    ``value_from`` is plain data; ``position`` is where the entry stands in the text. ``quoted`` is False for a
+    value that is no string to the API server (``value: 0``), which refuses it.
+    """
 
     name: str
     value: str | None
     value_from: Any
     position: int
+    quoted: bool = True
 
     @property
     def field_path(self) -> str | None:
@@ -230,8 +235,13 @@ def _env(found: Slot | None, field: str) -> list[EnvVar]:
             raise Malformed(f"{field}[{i}].value is no string", value.key.start)
         source = slot(entry, "valueFrom")
         data = to_data(source.value) if source is not None and not is_null(source.value) else None
-        entries.append(EnvVar(text(name.value) or "", text(value.value) if value else None, data, item.start))
+        shown, string = (text(value.value), _is_string(value.value)) if value is not None else (None, True)
+        entries.append(EnvVar(text(name.value) or "", shown, data, item.start, string))
     return entries
+
+
+def _is_string(node: Node) -> bool:
+    return not isinstance(node, Scalar) or isinstance(value_of(node), (str, type(None)))
 
 
 def _handlers(node: Mapping, field: str, trail: list[Alias]) -> list[Handler]:

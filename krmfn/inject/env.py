@@ -49,11 +49,11 @@ def plan_env(
     address = _choose(container, ADDRESS, wanted, judge, keep_own, report)
     ranked = _choose(container, RANK, rank, judge, keep_own, report)
     gone = {*address.drop, *ranked.drop}
-    late = [c.keep for c in (address, ranked) if c.keep is not None and _too_late(container, c.keep, gone)]
+    late = [c.keep for c in (address, ranked) if c.keep is not None and _too_late(container, member, c.keep, gone)]
     helpers = member.address.helpers if address.ours else ()
-    front = address.new is not None or address.keep in late
-    before = -1 if front or address.keep is None else address.keep
-    kept, old = _helpers(container, member, helpers, before, report)
+    kept, old = _helpers(container, member, helpers, report)
+    before = -1 if address.keep in late or address.keep is None else address.keep
+    late += [index for index in kept.values() if index > before]
     drop = (*sorted(gone), *old)
     want: list[tuple[int | None, dict[str, Any] | None]] = [
         (kept.get(helper.name), helper.entry()) for helper in helpers
@@ -84,7 +84,7 @@ def _choose(
     container: Container, name: str, wanted: dict[str, Any] | None, judge: Judge, keep_own: bool, report: Report
 ) -> _Choice:
     """Contract E3: an entry of one of our names is right, a form of ours that is not, or the user's own."""
-    verdicts = {i: judge(entry) for i, entry in enumerate(container.env) if entry.name == name}
+    verdicts = {i: _verdict(entry, judge) for i, entry in enumerate(container.env) if entry.name == name}
     right = [i for i, verdict in verdicts.items() if verdict is not None and verdict.right]
     own = [i for i, verdict in verdicts.items() if verdict is None]
     keep = right[0] if right else own[-1] if own and (keep_own or wanted is None) else None
@@ -93,6 +93,13 @@ def _choose(
     new = wanted if keep is None else None
     ours = new is not None or (keep is not None and wanted is not None and _is(container.env[keep], wanted))
     return _Choice(keep, tuple(i for i in verdicts if i != keep), new, ours)
+
+
+def _verdict(entry: EnvVar, judge: Judge) -> Own | None:
+    verdict = judge(entry)
+    if verdict is not None and verdict.right and not entry.quoted:  # contract E2
+        return Own(False, "a number without quotes, which the API server refuses")
+    return verdict
 
 
 def _tell(
@@ -148,21 +155,26 @@ def _is(entry: EnvVar, wanted: dict[str, Any]) -> bool:
     return same and (entry.value or None) == (other.value or None)
 
 
-def _too_late(container: Container, index: int, gone: set[int]) -> bool:
-    """True where an entry that stays refers to the one at ``index`` before it is defined (contract E3)."""
-    name = container.env[index].name
-    earlier = (entry for i, entry in enumerate(container.env[:index]) if i not in gone)
-    return any(ref.name == name for entry in earlier for ref in references(entry.value or ""))
+def _too_late(container: Container, member: Member, index: int, gone: set[int]) -> bool:
+    """True where an entry that stays refers to the one at ``index`` before it is defined (contract E3).
+
+    A definition of the user's that is made of earlier entries would lose them in front, so it stays.
+    """
+    entry = container.env[index]
+    earlier = [other for i, other in enumerate(container.env[:index]) if i not in gone]
+    ours = {helper.name for helper in member.helpers}
+    made_of = {ref.name for ref in references(entry.value or "")} - ours
+    if any(other.name in made_of for other in earlier):
+        return False
+    return any(ref.name == entry.name for other in earlier for ref in references(other.value or ""))
 
 
 def _helpers(
-    container: Container, member: Member, needed: tuple[FieldRef, ...], before: int, report: Report
+    container: Container, member: Member, needed: tuple[FieldRef, ...], report: Report
 ) -> tuple[dict[str, int], list[int]]:
-    """The indices of the helper entries that stay, by name, and those of those that go (contract G3).
-
-    ``before``: helpers that stand before this index may stay; -1 where the address goes to the front.
-    """
+    """The indices of the helper entries that stay, by name, and those of those that go (contract G3)."""
     names = {helper.name: helper.path for helper in member.helpers}
+    wanted = {helper.name for helper in needed}
     stay: dict[str, int] = {}
     go: list[int] = []
     for i, entry in enumerate(container.env):
@@ -174,7 +186,7 @@ def _helpers(
                 "rename your own variable"
             )
             report.add("helper-name-taken", text, f"{container.field}.env[{i}].name", entry.position, _shown(entry))
-        elif i < before and entry.name not in stay and any(helper.name == entry.name for helper in needed):
+        elif entry.name in wanted and entry.name not in stay:
             stay[entry.name] = i
         else:
             go.append(i)
