@@ -9,7 +9,9 @@ from krmfn.inject import prelude
 from krmfn.inject.env import plan_env
 from krmfn.inject.state import check_state
 from krmfn.kubelet import holders, mentions
+from krmfn.kyaml.access import key_text
 from krmfn.kyaml.edit import ListEdit
+from krmfn.kyaml.tree import Sequence
 from krmfn.settings import matches
 
 if TYPE_CHECKING:
@@ -74,8 +76,8 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
         if any(finding.severity == "error" for finding in report.found[before:]):
             return Treated(container, literal=literal, failed=True)
     names = [RANK, *holders(env.entries, [RANK])] if wrapped else []
+    shell = _wrap(container, wrapper, command, names, settings, plan)  # first: of two new keys env is the second
     plan.add(container.node, "env", container.env_slot, container.trail, env.change)
-    shell = _wrap(container, wrapper, command, names, settings, plan)
     if settings.mode == "Validate":
         check_state(container, member, wrapper is not None, wrapped and shell.changed, report)
     return Treated(container, shell.path, literal, env.change != ListEdit() or shell.changed)
@@ -187,12 +189,25 @@ def _wrap(
     """Contract P2, P5: the prelude in front of the command and of every exec handler, or in front of none."""
     own = prelude.shell_of(command[0]) if command else None
     shell = (own or settings.prelude_shell) if names else ""
-    changed = _rewrap(container.command, wrapper, command, shell, names, container, plan)
+    supplied = not names and _is_supplied(container, command, settings)
+    changed = _rewrap(container.command, wrapper, command, shell, names, container, plan, supplied)
     for handler in container.handlers:
         old, words = prelude.unwrap(handler.command.words)
         path = (prelude.shell_of(words[0]) if words else None) or shell
         changed |= _rewrap(handler.command, old, words, path if names else "", names, container, plan)
     return _Shell(shell, changed)
+
+
+def _is_supplied(container: Container, command: list[str], settings: Settings) -> bool:
+    """True for a command that came in with a prelude (contract P6, P8): the configured one, where a new key is put."""
+    found = container.command.slot
+    if found is None or not command or tuple(command) != _entrypoint(container, settings):
+        return False
+    keys = [key_text(key) for key, _ in found.mapping.entries]
+    if found.mapping.flow:
+        return keys[0] == "command"
+    block = isinstance(found.value, Sequence) and not found.value.flow
+    return block and "name" in keys and keys.index("command") == keys.index("name") + 1
 
 
 def _rewrap(
@@ -203,18 +218,23 @@ def _rewrap(
     names: list[str],
     container: Container,
     plan: Plan,
+    supplied: bool = False,
 ) -> bool:
-    """Plans the four words in front of a command; True if they change. A known text with the right names stays."""
+    """Plans the four words in front of a command; True if they change. A known text with the right names stays.
+
+    ``command`` are the words that they stand, or stood, in front of; ``supplied``: those go with them.
+    """
     change = ListEdit()
     right = old is not None and shell == old.shell and list(old.names) == names
     if not right and (old is not None or names):
         new = tuple(prelude.wrap(command, names, shell)) if names else ()
         if names and not words.words:  # contract P6: the configuration's entrypoint comes in as a whole
             new = (*new, *command)
-        change = ListEdit(new, tuple(range(4)) if old is not None else ())
+        ours = range(len(words.words) if supplied else 4) if old is not None else ()
+        change = ListEdit(new, tuple(ours), with_key=not names)
     trail = words.slot.trail if words.slot is not None else container.trail
     plan.add(words.mapping, "command", words.slot, list(trail), change)
-    return change != ListEdit()
+    return bool(change.front or change.drop)
 
 
 def _prelude_edited(container: Container, report: Report) -> None:

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from krmfn.gang import ENV_FILE_PATH, ENV_FILE_VOLUME, RANK
-from krmfn.kyaml.access import get, slot, text, to_data
+from krmfn.kyaml.access import deref, get, key_text, slot, text, to_data
 from krmfn.kyaml.edit import ListEdit, Move
 from krmfn.kyaml.tree import Mapping, Sequence
 from krmfn.settings import matches
@@ -79,11 +79,10 @@ def treat_template(member: Member, settings: Settings, plan: Plan, report: Repor
         return -1
     if wanted:
         _tell_version(template, settings, report)
-    changes = (
-        _change(template, "volumes", _volume_places(template) if writers else [], _volume() if wanted else None),
-        _change(template, "initContainers", writers, _writer(member, settings) if wanted else None),
-    )
-    for key, change in zip(("volumes", "initContainers"), changes, strict=True):
+    places = {"volumes": _volume_places(template) if writers else [], "initContainers": writers}
+    entries = {"volumes": _volume(), "initContainers": _writer(member, settings)} if wanted else {}
+    for key, ours in places.items():
+        change = _change(template, key, ours, entries[key]) if wanted else _removal(template, key, places)
         plan.add(template.node, key, slot(template.node, key, template.trail), template.trail, change)
     return writers[0] if writers else -1
 
@@ -113,10 +112,24 @@ def _volume_places(template: PodTemplate) -> list[int]:
     return [i for i in range(count) if text(get(volumes, i, "name")) == NAME]
 
 
-def _change(template: PodTemplate, key: str, places: list[int], wanted: dict[str, Any] | None) -> ListEdit:
+def _removal(template: PodTemplate, key: str, places: dict[str, list[int]]) -> ListEdit:
+    """The edit that takes ours out of a list, and the list where it came with ours.
+
+    In flow style a missing list is put in front of all others (contract P8).
+    """
+    if not places[key]:
+        return ListEdit()
+    created = template.node.flow
+    for name, value in template.node.entries:
+        if key_text(name) == key:
+            break
+        ours, found = places.get(key_text(name) or "", []), deref(value)
+        created = created and isinstance(found, Sequence) and len(found.items) == len(ours)
+    return ListEdit((), tuple(places[key]), created)
+
+
+def _change(template: PodTemplate, key: str, places: list[int], wanted: dict[str, Any]) -> ListEdit:
     """The edit that leaves ``wanted`` once in the list, an init container in first place."""
-    if wanted is None:
-        return ListEdit((), tuple(places))
     right = [i for i in places if _agrees(get(template.node, key, i), wanted)]
     if not right:
         return ListEdit((wanted,), tuple(places))
@@ -128,7 +141,8 @@ def _change(template: PodTemplate, key: str, places: list[int], wanted: dict[str
 def _agrees(node: object, wanted: dict[str, Any]) -> bool:
     """True where an entry has all that is wanted; what a user added to it stays."""
     data = to_data(node) if isinstance(node, Mapping) else {}
-    return all(key in data and data[key] == value for key, value in wanted.items() if key != "resources")
+    same = (key in data and (key == "emptyDir" or data[key] == value) for key, value in wanted.items())
+    return all(ok for key, ok in zip(wanted, same, strict=True) if key != "resources")
 
 
 def _volume() -> dict[str, Any]:
@@ -168,7 +182,6 @@ def _resources(template: PodTemplate) -> dict[str, dict[str, str]]:
         for kind, names in stated.items():
             found = get(container.node, "resources", kind)
             names |= set(to_data(found)) if isinstance(found, Mapping) and not is_writer(container) else set()
-    stated["requests"] |= stated["limits"] & stated["requests"]
     parts = {kind: {name: size for name, size in _SMALL.items() if name in names} for kind, names in stated.items()}
     return {kind: sizes for kind, sizes in parts.items() if sizes}
 

@@ -34,10 +34,14 @@ class Move(NamedTuple):
 
 
 class ListEdit(NamedTuple):
-    """A change of one list: what comes to the front, data or ``Move``, and the indices of entries taken out."""
+    """A change of one list: what comes to the front, data or ``Move``, and the indices of entries taken out.
+
+    ``with_key``: a list in flow style that loses its last entry goes with its key, as one in block style does.
+    """
 
     front: tuple[Any, ...] = ()
     drop: tuple[int, ...] = ()
+    with_key: bool = False
 
     @property
     def gone(self) -> tuple[int, ...]:
@@ -49,12 +53,17 @@ def edit_list(source: Source, mapping: Mapping, key: str, pair: tuple[Node, Node
     """Plans ``change`` on the list under ``key``. ``pair`` is the key and value as written, None where it is missing.
 
     The value may be null (it becomes a list).
-    A block list that loses its last entry goes with its key.
+    A block list that loses its last entry goes with its key; a flow list is empty then (see ``ListEdit``).
     Raises Malformed where the text's form allows no edit (complex keys, a list inside a list).
     """
     value = pair[1] if pair else None
     if isinstance(value, Sequence) and not (value.items == [] and not value.flow):
-        _Flow(source, value).apply(change) if value.flow else _Block(source, value, mapping, pair).apply(change)
+        if value.flow and change.with_key and not change.front and len(change.drop) == len(value.items) and pair:
+            remove_key(source, mapping, pair[0])
+        elif value.flow:
+            _Flow(source, value).apply(change)
+        else:
+            _Block(source, value, mapping, pair).apply(change)
     elif pair is None:
         _create(source, mapping, key, list(change.front))
     elif is_null(value):
@@ -100,8 +109,7 @@ class _Flow:
         if front:
             at = properties_end(source, self.node) + 1
             source.edit(at, at, ", ".join(front) + (", " if stays else ""))
-        for span in removed_spans([Span(item.start, item.end) for item in items], gone):
-            source.edit(span.start, span.end, "")
+        cut_out(source, [Span(item.start, item.end) for item in items], gone)
 
     def _text(self, part: Any, json: bool) -> str:
         source = self.source
@@ -115,16 +123,21 @@ class _Flow:
         return emit.flow(part, json)
 
 
-def removed_spans(spans: list[Span], gone: set[int]) -> list[Span]:
-    """What to cut out of a flow collection: each entry with the comma behind it, or before it for the last ones."""
-    cuts = []
+def cut_out(source: Source, spans: list[Span], gone: set[int]) -> None:
+    """Plans to cut entries out of a flow collection: each with the comma behind it, or before it for the last ones.
+
+    An entry that was put in front of others on a line leaves that line's break to them.
+    """
     last = max((i for i in range(len(spans)) if i not in gone), default=-1)
     for i in sorted(gone):
         if i < last:
-            cuts.append(Span(spans[i].start, spans[i + 1].start))
+            start, end = spans[i].start, spans[i + 1].start
+            if i + 1 not in gone and not source.first_on_line(start) and source.line_start(end) > start:
+                end = source.skip_blank(spans[i].end) + 1
+                end += source.text[end : end + 1] == " "
+            source.edit(start, end, "")
     if last < len(spans) - 1:
-        cuts.append(Span(spans[last].end if last >= 0 else spans[0].start, spans[-1].end))
-    return cuts
+        source.edit(spans[last].end if last >= 0 else spans[0].start, spans[-1].end, "")
 
 
 class _Block:
@@ -301,9 +314,7 @@ def remove_keys(source: Source, mapping: Mapping, indices: list[int]) -> None:
     pairs = mapping.entries
     if mapping.flow:
         spans = [Span(key.start, max(key.end, value.end)) for key, value in pairs]
-        for span in removed_spans(spans, set(indices)):
-            source.edit(span.start, span.end, "")
-        return
+        return cut_out(source, spans, set(indices))
     for i in indices:
         key, value = pairs[i]
         end = max(value.end, source.text.index(":", key.end) + 1)
