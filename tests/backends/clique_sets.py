@@ -48,7 +48,7 @@ def clique_set(*cliques: dict[str, Any], name: str = "pcs", replicas: int = 1, *
 
 def workload(manifest: dict[str, Any] | str) -> Workload:
     """The workload that a manifest is; data or text."""
-    text = manifest if isinstance(manifest, str) else json.dumps(manifest)
+    text = manifest if isinstance(manifest, str) else json.dumps(manifest, ensure_ascii=False)
     items = resourcelist.read(text.encode(), workloads.ITEM_KINDS).items
     (found,) = [found for item in items for found in workloads.find(item)]
     return found
