@@ -11,7 +11,7 @@ from krmfn.inject.state import check_state
 from krmfn.kubelet import holders, mentions
 from krmfn.kyaml.access import key_text
 from krmfn.kyaml.edit import ListEdit
-from krmfn.kyaml.tree import Sequence
+from krmfn.kyaml.tree import Collection
 from krmfn.settings import matches
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _is_supplied(container: Container, command: list[str], settings: Settings) -
     keys = [key_text(key) for key, _ in found.mapping.entries]
     if found.mapping.flow:
         return keys[0] == "command"
-    block = isinstance(found.value, Sequence) and not found.value.flow
+    block = isinstance(found.value, Collection) and not found.value.flow
     return block and "name" in keys and keys.index("command") == keys.index("name") + 1
 
 
