@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from krmfn.findings import ERROR
 from krmfn.gang import ADDRESS, RANK
 from krmfn.kubelet import mentions
 from krmfn.lint.texts import listed, user_texts
@@ -75,10 +76,13 @@ _NAMES = (
 def check_workload(containers: Iterable[tuple[Container, Scene]], report: Report) -> None:
     """Reports where the containers of a workload's gangs use names of the platform: one warning for all of them."""
     own, foreign = (_GROVE, _LWS) if report.ref.kind == "PodCliqueSet" else (_LWS, _GROVE)
+    wrong = {finding.field for finding in report.found if finding.severity == ERROR}
     places: dict[str, dict[str, None]] = {}
     position = -1
     for container, scene in containers:
         for field, at, name in _places(container, scene, own, foreign, report):
+            if field in wrong:  # a stand-in, which was reported as such
+                continue
             position = at if not places else position
             places.setdefault(field, {})[name] = None
     if not places:
