@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from krmfn import backends, workloads
 from krmfn.findings import ERROR, Finding, Report
 from krmfn.gang import ADDRESS, RANK
-from krmfn.inject.container import treat
-from krmfn.inject.envfile import treat_template
+from krmfn.inject.container import clear, treat
+from krmfn.inject.envfile import clear_template, treat_template
 from krmfn.inject.plan import Plan
 from krmfn.kyaml.access import depth, path_to
 from krmfn.kyaml.errors import Malformed
@@ -123,9 +123,11 @@ def _workload(workload: Workload, settings: Settings, plan: Plan, outcome: Outco
     report.found += reading.findings
     before = len(plan.sites)
     treated = list(_members(reading, settings, plan, report))
+    if settings.grove_version is not None:
+        _clear(reading, settings, plan, report)
     if plan.changes(before):
         outcome.changed.append(workload)
-        if settings.mode == "Inject":
+        if settings.mode == "Inject" and any(done.changed for _, done in treated):
             report.add("injected", _summary(reading, treated), workload.field("spec"), workload.node.start)
     _lint(treated, report)
     outcome.findings.extend(report.found)
@@ -140,6 +142,16 @@ def _members(reading: Reading, settings: Settings, plan: Plan, report: Report) -
                 own = container.list_name == "initContainers" and container.index == writer
                 if not own and not matches(settings.exclude, container.name):
                     yield member, treat(container, member, settings, plan, report)
+
+
+def _clear(reading: Reading, settings: Settings, plan: Plan, report: Report) -> None:
+    """Takes out what a run with other settings put into templates that are in no gang (contract P8)."""
+    for left in reading.left:
+        writer = clear_template(left.template, plan)
+        for container in left.template.containers:
+            own = container.list_name == "initContainers" and container.index == writer
+            if not own and not matches(settings.exclude, container.name):
+                clear(container, left, settings, plan, report)
 
 
 def _lint(treated: list[tuple[Member, Treated]], report: Report) -> None:

@@ -99,12 +99,26 @@ class Gang(NamedTuple):
     members: tuple[Member, ...]
 
 
+class Left(NamedTuple):
+    """A pod template that belongs to no gang. ``owns(entry)``: an env entry is of a form that the backend gives."""
+
+    key: str
+    template: PodTemplate
+    owns: Callable[[EnvVar], bool]
+
+    @property
+    def field(self) -> str:
+        """The template's path in the item."""
+        return self.template.field
+
+
 class Reading(NamedTuple):
     """What a backend makes of one workload: its gangs, and findings (``krmfn.findings.Finding``).
 
-    ``left`` are the pod templates that belong to no gang.
+    ``left`` are the pod templates in no gang, in which an earlier run may have left something to be taken
+    out (contract P8).
     """
 
     gangs: tuple[Gang, ...]
     findings: tuple[Any, ...] = ()
-    left: tuple[PodTemplate, ...] = ()
+    left: tuple[Left, ...] = ()

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from krmfn.backends.grove_checks import check
-from krmfn.backends.grove_forms import HELPERS, Place, address, judge, rank
+from krmfn.backends.grove_forms import HELPERS, Place, address, is_own, judge, rank
 from krmfn.backends.grove_releases import generation
 from krmfn.backends.grove_roles import GANG, WORKER
 from krmfn.backends.grove_tree import Clique, CliqueSet
 from krmfn.backends.grove_units import Shape, find_shapes
 from krmfn.findings import Finding, Report
-from krmfn.gang import Gang, Member, Reading
+from krmfn.gang import Gang, Left, Member, Reading
 from krmfn.kyaml.errors import Malformed
 
 if TYPE_CHECKING:
@@ -33,8 +33,12 @@ def read(workload: Workload, settings: Settings) -> Reading:
     check(workload, tree, shapes, settings, report)
     gangs = tuple(Gang(shape.name, tuple(_members(shape, settings))) for shape in shapes)
     inside = {clique.name for shape in shapes for clique in shape.cliques}
-    left = (clique.template for clique in tree.cliques if clique.name not in inside)
-    return Reading(gangs, tuple(report.found), tuple(template for template in left if template is not None))
+    left = (
+        Left(clique.name, clique.template, is_own)
+        for clique in tree.cliques
+        if clique.template is not None and clique.name not in inside
+    )
+    return Reading(gangs, tuple(report.found), tuple(left))
 
 
 def _members(shape: Shape, settings: Settings) -> Iterator[Member]:

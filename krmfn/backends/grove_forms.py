@@ -132,6 +132,15 @@ def judge(place: Place, settings: Settings) -> Judge:
     return verdict
 
 
+def is_own(entry: EnvVar) -> bool:
+    """Whether an entry is of a form that is given to cliques of whatever place on whatever release."""
+    if entry.name == ADDRESS:
+        return entry.value_from is None and _is_address(entry.value or "")
+    if entry.name == RANK:
+        return _shape(entry) is not None
+    return any(entry.name == helper.name and entry.field_path == helper.path for helper in HELPERS)
+
+
 def _newer_addresses(place: Place) -> dict[str, Version]:
     """Addresses that are right, but not on every release, with the first release that they are right on."""
     since = grove.first_with("env_first")

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 WAYS_OUT = f"label cliques {ROLE_KEY}: leader, worker, gang or none, or list them in grove.roles of the functionConfig"
 
+# How the texts of inject's prelude and env file begin, which may not be imported here.
+OWN_TEXTS = ("# krmfn prelude v", "# krmfn env file v")
+
 
 class Shape(NamedTuple):
     """A gang in terms of cliques: the leader and the workers in rank order. A clique of role gang leads itself.
@@ -81,6 +84,8 @@ def find_mention(clique: Clique, settings: Settings) -> Mention | None:
         if matches(settings.exclude, container.name):
             continue
         for field, text, position in container.texts():
+            if text.startswith(OWN_TEXTS):
+                continue
             name = next((name for name in (RANK, ADDRESS) if mentions(text, (name,))), None)
             if name is not None:
                 return Mention(clique, container.name, name, field, position)

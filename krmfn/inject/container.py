@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krmfn.findings import Report
-    from krmfn.gang import Judge, Member
+    from krmfn.gang import Judge, Left, Member
     from krmfn.inject.plan import Plan
     from krmfn.podspec import Container, EnvVar, Words
     from krmfn.settings import Settings
@@ -81,6 +81,27 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
     if settings.mode == "Validate":
         check_state(container, member, wrapper is not None, wrapped and shell.changed, report)
     return Treated(container, shell.path, literal, env.change != ListEdit() or shell.changed)
+
+
+def clear(container: Container, left: Left, settings: Settings, plan: Plan, report: Report) -> None:
+    """Plans to take out what an earlier run put into a container that is in no gang.
+
+    The address is in all that a run puts in, so without one in a form of the backend's nothing is taken for ours.
+    """
+    own = [i for i, entry in enumerate(container.env) if left.owns(entry)]
+    try:
+        wrapper, command = prelude.unwrap(container.command.words)
+        if not any(container.env[i].name == ADDRESS for i in own):
+            return
+        _wrap(container, wrapper, command, [], settings, plan)
+    except prelude.PreludeEdited:
+        return _prelude_edited(container, report)
+    created = container.node.flow and key_text(container.node.entries[0][0]) == "env"
+    change = ListEdit((), tuple(own), with_key=created)
+    plan.add(container.node, "env", container.env_slot, container.trail, change)
+    names = ", ".join(container.env[i].name for i in own)
+    text = f"container {container.name}: {names} taken out: clique {left.key} is in no gang"
+    report.add("form-replaced", text, f"{container.field}.env", container.env[own[0]].position)
 
 
 def rank_entry(member: Member, filed: bool) -> dict[str, Any]:

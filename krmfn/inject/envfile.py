@@ -79,12 +79,24 @@ def treat_template(member: Member, settings: Settings, plan: Plan, report: Repor
         return -1
     if wanted:
         _tell_version(template, settings, report)
-    places = {"volumes": _volume_places(template) if writers else [], "initContainers": writers}
     entries = {"volumes": _volume(), "initContainers": _writer(member, settings)} if wanted else {}
-    for key, ours in places.items():
-        change = _change(template, key, ours, entries[key]) if wanted else _removal(template, key, places)
-        plan.add(template.node, key, slot(template.node, key, template.trail), template.trail, change)
+    _plan_lists(template, writers, entries, plan)
     return writers[0] if writers else -1
+
+
+def clear_template(template: PodTemplate, plan: Plan) -> int:
+    """Plans to take volume and writer out of a template in no gang. Returns as ``treat_template`` does."""
+    writers = [c.index for c in template.containers if is_writer(c)]
+    if writers:
+        _plan_lists(template, writers, {}, plan)
+    return writers[0] if writers else -1
+
+
+def _plan_lists(template: PodTemplate, writers: list[int], entries: dict[str, Any], plan: Plan) -> None:
+    places = {"volumes": _volume_places(template) if writers else [], "initContainers": writers}
+    for key, ours in places.items():
+        change = _change(template, key, ours, entries[key]) if entries else _removal(template, key, places)
+        plan.add(template.node, key, slot(template.node, key, template.trail), template.trail, change)
 
 
 def _free(template: PodTemplate, ours: bool, report: Report) -> bool:
