@@ -79,20 +79,30 @@ def inject_command(words: Sequence[str]) -> int:
 
 
 def find_files(paths: Sequence[str]) -> Iterator[Found]:
-    """The named files, and the manifests in the named folders, sorted. Raises OSError for a missing one."""
+    """The named files, and the manifests in the named folders, sorted. Raises OSError for a missing one.
+
+    In a folder, links that lead out of it are left alone, and so is what is no regular file.
+    """
     for path in paths:
         if path == "-":
             yield Found(path, True)
         elif os.path.isdir(path):
-            for folder, folders, names in os.walk(path, onerror=_raise):
-                folders[:] = sorted(name for name in folders if not name.startswith("."))
-                for name in sorted(names):
-                    inner = os.path.join(folder, name)
-                    if name.endswith(SUFFIXES) and stat.S_ISREG(os.stat(inner).st_mode):
-                        yield Found(inner, False)
+            yield from _in_folder(path)
         else:
             os.stat(path)
             yield Found(path, True)
+
+
+def _in_folder(top: str) -> Iterator[Found]:
+    root = os.path.join(os.path.realpath(top), "")
+    for folder, folders, names in os.walk(top, onerror=_raise):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if not name.endswith(SUFFIXES) or not os.path.isfile(path):
+                continue
+            if os.path.realpath(path).startswith(root):
+                yield Found(path, False)
 
 
 def _raise(error: OSError) -> None:
