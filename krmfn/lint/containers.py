@@ -103,7 +103,7 @@ def _dropped_names(container: Container, scene: Scene, who: str, report: Report)
         first = odd[names[0]]
         message = (
             f"{who}: {scene.shell} runs the prelude, and shells such as dash and busybox drop variables whose names "
-            f"are no identifiers: the engine may not get {listed(names)}; rename, or let prelude.shell name a bash"
+            f"are no identifiers: the engine may not get {listed(names, 50)}; rename, or let prelude.shell name a bash"
         )
         field = f"{container.field}.env[{first}].name"
         report.add("env-name-dropped", message, field, container.env[first].position, shown(names[0]))

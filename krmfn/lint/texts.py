@@ -194,7 +194,9 @@ def shown(text: str) -> str:
     return line if len(line) <= WIDTH and len(text) <= 4 * WIDTH else f"{line[: WIDTH - 3]}..."
 
 
-def listed(names: Collection[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *first, last = names
+def listed(names: Collection[str], most: int = 8) -> str:
+    """``a``, ``a and b``, ``a, b and c``; of more than ``most`` the rest is counted."""
+    *first, last = [shown(name) for name in names]
+    if len(first) >= most:
+        first, last = first[:most], f"{len(first) + 1 - most} more"
     return f"{', '.join(first)} and {last}" if first else last

@@ -206,6 +206,11 @@ def test_r2_braces_without_shell_not_flagged(text, reason):
     assert codes(lint(text)) == [], reason
 
 
+def test_r2_braces_without_shell_lists_a_few_only():
+    (found,) = lint(f"command: [serve, '{' '.join(f'${{MODELPLANE_RANK:-{i}}}' for i in range(100))}']")
+    assert "${MODELPLANE_RANK:-7} and 92 more is" in found.message
+
+
 @pytest.mark.parametrize(
     ("words", "has_command", "expected"),
     [
