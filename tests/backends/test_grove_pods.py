@@ -63,11 +63,25 @@ def test_names_outside_scaling_groups():
     assert "grove.io/podcliquescalinggroup" not in found[0].labels
 
 
+def test_a_clique_that_leads_itself():
+    found = all_pods(clique_set(clique("x", 2, labels={"modelplane.ai/clique-role": "gang"}), replicas=1))
+    assert [(pod.host, pod.rank, pod.leader[:9]) for pod in found] == [
+        ("pcs-0-x-0", 0, "pcs-0-x-0"),
+        ("pcs-0-x-1", 1, "pcs-0-x-0"),
+    ]
+
+
+def test_copies_outside_scaling_groups():
+    found = workload(clique_set(clique("leader"), clique("worker"), replicas=3))
+    assert copies(found, read(found, settings()).gangs[0]) == 3
+
+
 def test_a_manifest_without_namespace_or_replicas():
     manifest = two_groups()
     del manifest["metadata"]["namespace"], manifest["spec"]["replicas"]
+    del manifest["spec"]["template"]["podCliqueScalingGroups"][0]["replicas"]
     found = all_pods(manifest)
-    assert len(found) == 6
+    assert len(found) == 3
     assert found[0].leader.endswith(".pcs-0.default.svc.cluster.local")
 
 
@@ -102,7 +116,7 @@ GROUP_LABELS = {
     ],
 )
 def test_labels(release, more):
-    marks = {"queue": "a", "grove.io/podclique": "spoofed"}
+    marks = {"queue": "a", "grove.io/podclique": "spoofed", "null": None}
     pod = all_pods(two_groups(labels=marks, annotations={"note": "b"}), RELEASES[release])[-1]
     assert pod.labels == {"queue": "a", **GROUP_LABELS, **more}
     assert pod.annotations == {"note": "b"}

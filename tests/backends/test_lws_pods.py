@@ -124,7 +124,14 @@ def test_variables(release, env, reason):
     assert [(entry.name, entry.value) for entry in pod.inject(USER)] == env, reason
 
 
-@pytest.mark.parametrize("release", [None, "0.3.0"])
+@pytest.mark.parametrize(
+    ("release", "count"), [("0.3.0", 1), ("0.3.9", 1), ("0.4.0-rc.1", 1), ("0.4.0", 2), ("0.5.1", 2), ("0.6.0", 3)]
+)
+def test_variables_by_release(release, count):
+    assert len(all_pods(lws(), release)[0].inject([])) == count
+
+
+@pytest.mark.parametrize("release", [None, "0.1.0", "0.3.0"])
 def test_the_oldest_release_puts_the_address_first(release):
     entry = EnvVar("A", "$(LWS_LEADER_ADDRESS)", None, 0)
     assert [e.name for e in all_pods(lws(), release)[0].inject([entry])] == ["LWS_LEADER_ADDRESS", "A"]
