@@ -15,7 +15,6 @@ ERROR, WARNING, INFO = "error", "warning", "info"
 CODES: dict[str, str] = {
     # errors: what is wrong inside one item
     "malformed": ERROR,
-    "alias-expansion": ERROR,
     "role-conflict": ERROR,
     "role-missing": ERROR,
     "leader-replicas": ERROR,

@@ -6,6 +6,7 @@ member says, for one pod template, how its containers get the leader's address a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,9 @@ RANK = "MODELPLANE_RANK"
 ENV_FILE_VOLUME = "modelplane-env"
 ENV_FILE_PATH = "env"
 ENV_FILE_REF = {"volumeName": ENV_FILE_VOLUME, "path": ENV_FILE_PATH, "key": RANK}
+
+
+_STAND_IN = r"\$\(\(0\+([0-9]+)\+GROVE_PCLQ_POD_INDEX\)\)"
 
 
 class FieldRef(NamedTuple):
@@ -122,3 +126,19 @@ class Reading(NamedTuple):
     gangs: tuple[Gang, ...]
     findings: tuple[Any, ...] = ()
     left: tuple[Left, ...] = ()
+
+
+def stand_in(offset: int) -> str:
+    """What MODELPLANE_RANK holds until the prelude has run (contract P1)."""
+    return f"$((0+{offset}+GROVE_PCLQ_POD_INDEX))"
+
+
+def offset_of(text: str) -> int | None:
+    """The offset of a text that is a stand-in and nothing else, else None."""
+    found = re.fullmatch(_STAND_IN, text)
+    return int(found[1]) if found else None
+
+
+def contains_stand_in(text: str) -> bool:
+    """Whether the prelude could take a part of the text for a stand-in, of whatever offset (contract P7)."""
+    return "GROVE_PCLQ_POD_INDEX))" in text and re.search(_STAND_IN, text) is not None

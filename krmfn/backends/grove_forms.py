@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from krmfn.backends import grove_releases as grove
 from krmfn.backends.grove_releases import generation, label_path
 from krmfn.backends.grove_roles import GANG
-from krmfn.gang import ADDRESS, ENV_FILE_REF, ENV_FILE_VOLUME, RANK, Address, FieldRef, Judge, Own, Rank
+from krmfn.gang import ADDRESS, ENV_FILE_REF, ENV_FILE_VOLUME, RANK, Address, FieldRef, Judge, Own, Rank, offset_of
 from krmfn.kyaml.errors import Malformed
 
 if TYPE_CHECKING:
@@ -54,8 +54,6 @@ _GROVE_ENV = _Parts(
 _DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _CLIQUE = re.compile(r"[A-Za-z0-9][-._A-Za-z0-9]*")
 _DIGITS = re.compile(r"[0-9]+")
-# contract P1, where the prelude's own module is the master; backends may not import it.
-_STAND_IN = re.compile(r"\$\(\(0\+[0-9]+\+GROVE_PCLQ_POD_INDEX\)\)")
 
 
 class Place(NamedTuple):
@@ -194,7 +192,7 @@ def _shape(entry: EnvVar) -> str | None:
         return _file_shape(entry.value_from)
     value = entry.value or ""
     known = (f"$({grove.PCSG_POD_INDEX})", f"$({grove.PCLQ_POD_INDEX})")
-    return value if value in known or _DIGITS.fullmatch(value) or _STAND_IN.fullmatch(value) else None
+    return value if value in known or _DIGITS.fullmatch(value) or offset_of(value) is not None else None
 
 
 def _file_shape(source: Any) -> str | None:

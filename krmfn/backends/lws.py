@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from krmfn.gang import ADDRESS, Address, Gang, Judge, Member, Own, Rank, Reading
+from krmfn.gang import ADDRESS, Address, Gang, Judge, Member, Own, Rank, Reading, offset_of
 from krmfn.kyaml.access import get, is_null, text
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.tree import Scalar, Sequence
@@ -90,6 +90,8 @@ def _judge(leads: bool, version: Version) -> Judge:
         if entry.value == f"$({WORKER_INDEX.value})":
             late = version < WORKER_INDEX_SINCE
             return Own(not late, f"LWS_WORKER_INDEX needs LWS {WORKER_INDEX_SINCE}" if late else "")
+        if offset_of(entry.value or "") is not None:
+            return Own(False, "a prelude replaces a stand-in on Grove only")
         if entry.value == LEADER.value:
             return Own(leads, "" if leads else "this template makes pods other than the leader")
         return None

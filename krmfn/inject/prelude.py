@@ -13,6 +13,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from krmfn.gang import contains_stand_in as contains_stand_in
+from krmfn.gang import offset_of as offset_of
+from krmfn.gang import stand_in as stand_in
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -32,7 +36,6 @@ RESERVED = frozenset(_SHELLS_OWN.split())
 _RESERVED_PREFIXES = ("BASH_", "_krmfn_")
 
 _RANK = "MODELPLANE_RANK"
-_STAND_IN = re.compile(r"\$\(\(0\+([0-9]+)\+GROVE_PCLQ_POD_INDEX\)\)")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # Why it is written so (the facts are measured in dash, busybox, bash, ksh93 and mksh):
@@ -107,22 +110,6 @@ class Wrapper(NamedTuple):
 
 class PreludeEdited(ValueError):
     """A command holds the marker, but not a whole wrapper with a text that was ever emitted (contract P8)."""
-
-
-def stand_in(offset: int) -> str:
-    """What MODELPLANE_RANK holds until the prelude has run (contract P1)."""
-    return f"$((0+{offset}+GROVE_PCLQ_POD_INDEX))"
-
-
-def offset_of(text: str) -> int | None:
-    """The offset of a text that is a stand-in and nothing else, else None."""
-    found = _STAND_IN.fullmatch(text)
-    return int(found[1]) if found else None
-
-
-def contains_stand_in(text: str) -> bool:
-    """Whether the prelude could take a part of the text for a stand-in, of whatever offset (contract P7)."""
-    return "GROVE_PCLQ_POD_INDEX))" in text and _STAND_IN.search(text) is not None
 
 
 def refused_names(names: Iterable[str]) -> list[str]:
