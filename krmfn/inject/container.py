@@ -95,7 +95,8 @@ def clear(container: Container, left: Left, settings: Settings, plan: Plan, repo
             return
         _wrap(container, wrapper, command, [], settings, plan)
     except prelude.PreludeEdited:
-        return _prelude_edited(container, report)
+        _prelude_edited(container, report)
+        return
     created = container.node.flow and key_text(container.node.entries[0][0]) == "env"
     change = ListEdit((), tuple(own), with_key=created)
     plan.add(container.node, "env", container.env_slot, container.trail, change)
