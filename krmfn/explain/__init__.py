@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from krmfn import versions
 from krmfn.cli import add_config, complain, settings_from
-from krmfn.explain.gather import Cluster, Input, gather, read_inputs
+from krmfn.explain.gather import Cluster, Input, gather, read_input
 from krmfn.explain.releases import oldest_known
 from krmfn.files import Found, find_files, read_file
 from krmfn.kyaml.run import FINDINGS, OK, BadConfig
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from krmfn.explain.gather import WorkloadView
+    from krmfn.settings import Settings
     from krmfn.versions import Version
 
 DESCRIPTION = """\
@@ -41,13 +42,13 @@ def explain_command(words: Sequence[str]) -> int:
     """``krmfn explain`` with its arguments; the exit status."""
     options = _parser().parse_args(list(words))
     try:
-        settings = settings_from(options.config)._replace(mode="Inject")
-        inputs, status = _inputs(find_files(options.paths))
+        settings = settings_from(options.config) if options.config else None
+        inputs, status = _inputs(find_files(options.paths), settings)
     except BadConfig as error:
         return complain(error.messages)
     except OSError as error:
         return complain([f"{error.filename}: {error.strerror}"])
-    found = gather(inputs, settings, Cluster(options.lws_version, options.grove_version), options.all)
+    found = gather(inputs, Cluster(options.lws_version, options.grove_version), options.all)
     if options.output == "json":
         from krmfn.explain.data import render
     else:
@@ -62,8 +63,8 @@ def explain_command(words: Sequence[str]) -> int:
 
     try:
         for part in render(watched(), options.container, options.all):
-            sys.stdout.write(part)
-        sys.stdout.flush()
+            sys.stdout.buffer.write(part.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FINDINGS
@@ -107,13 +108,13 @@ def _release(backend: str) -> Callable[[str], Version]:
     return parse
 
 
-def _inputs(files: Iterator[Found]) -> tuple[list[Input], int]:
+def _inputs(files: Iterator[Found], settings: Settings | None) -> tuple[list[Input], int]:
     """The inputs that hold manifests, and the exit status as far as it is known."""
     inputs: list[Input] = []
     status = OK
     for path, named in files:
         name = "stdin" if path == "-" else path
-        error = read_inputs(name, read_file(path), inputs)
+        error = read_input(name, read_file(path), settings, inputs)
         if error and named:
             status = complain([f"{name}: {error}"])
     return inputs, status

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn import backends, workloads
-from krmfn.backends.grove_tree import CliqueSet
 from krmfn.explain.gangs import KindView, Scene, kinds_on
 from krmfn.explain.releases import Release, releases, span
-from krmfn.findings import ERROR, Finding
-from krmfn.function import KINDS, inject
-from krmfn.kyaml.access import get, to_data
+from krmfn.findings import ERROR, Finding, Report
+from krmfn.function import KINDS, Outcome, inject
+from krmfn.host import settings_of
+from krmfn.kyaml.access import get, path_to, to_data
 from krmfn.kyaml.errors import InputError, Malformed
-from krmfn.kyaml.resourcelist import read
+from krmfn.kyaml.resourcelist import Ref, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from krmfn.gang import Reading
-    from krmfn.kyaml.resourcelist import Ref, Resource, ResourceList
+    from krmfn.kyaml.resourcelist import Resource, ResourceList
     from krmfn.settings import Settings
     from krmfn.versions import Version
     from krmfn.workloads import Workload
@@ -28,11 +27,16 @@ NOTED = ("no-gang", "clique-left-out")
 INJECTED, AS_IT_IS, OPTED_OUT, REFUSED = "injected in memory", "as it is", "opted out", "not injected"
 
 
+NO_REF = Ref("", "", "", "")
+
+
 class Input(NamedTuple):
-    """One file, or stdin."""
+    """One file, or stdin, as it is after injection with ``settings``."""
 
     name: str
     items: ResourceList
+    settings: Settings
+    outcome: Outcome
 
 
 class Cluster(NamedTuple):
@@ -52,7 +56,7 @@ class OnReleases(NamedTuple):
 class WorkloadView(NamedTuple):
     """What is told of one workload. ``path`` leads to it in its item; ``parts`` are oldest releases first.
 
-    ``left`` are the templates in no gang, by name.
+    ``left`` names what is in no gang.
     """
 
     file: str
@@ -77,53 +81,67 @@ class WorkloadView(NamedTuple):
         )
 
 
-def read_inputs(name: str, data: bytes, inputs: list[Input]) -> str:
-    """Adds an input, if there are workloads or ConfigMaps in it; an error for the user, "" if all is well."""
+def read_input(name: str, data: bytes, settings: Settings | None, inputs: list[Input]) -> str:
+    """Adds an input, if there are workloads or ConfigMaps in it; an error for the user, "" if all is well.
+
+    ``settings``: None for those that come with the list. Raises BadConfig.
+    """
     try:
         items = read(data, KINDS)
+        if any(item.kind in KINDS or item.kind == "ConfigMap" for item in items.items):
+            own = (settings_of(items) if settings is None else settings)._replace(mode="Inject")
+            outcome = inject(items, own)
+            inputs.append(Input(name, read(b"".join(items.render([])), KINDS), own, outcome))
+        elif all(item.kind in ("", "?") for item in items.items):
+            return "no Kubernetes manifest"
     except InputError as error:
         return str(error)
     except RecursionError:
         return "nested too deeply"
-    if any(item.kind in KINDS or item.kind == "ConfigMap" for item in items.items):
-        inputs.append(Input(name, items))
-    elif all(item.kind in ("", "?") for item in items.items):
-        return "no Kubernetes manifest"
     return ""
 
 
-def gather(inputs: list[Input], settings: Settings, cluster: Cluster, everything: bool) -> Iterator[WorkloadView]:
+def gather(inputs: list[Input], cluster: Cluster, everything: bool) -> Iterator[WorkloadView]:
     """Every workload of the inputs, one after the other."""
-    scene = Scene(settings, _ConfigMaps(inputs), everything)
-    for name, items in inputs:
-        if any(item.kind in KINDS for item in items.items):
-            yield from _input(name, items, cluster, scene)
+    config_maps = _ConfigMaps(inputs)
+    for one in inputs:
+        changed = {(found.resource.index, found.path) for found in one.outcome.changed}
+        findings: dict[int, list[Finding]] = {}
+        for finding in one.outcome.findings:
+            findings.setdefault(finding.resource.index, []).append(finding)
+        scene = Scene(one.settings, config_maps, everything)
+        for item in one.items.items:
+            if item.kind in KINDS:
+                view = WorkloadView(one.name, NO_REF, "", AS_IT_IS)
+                yield from _item(view, item, findings.get(item.index, []), changed, cluster, scene)
 
 
-def _input(name: str, items: ResourceList, cluster: Cluster, scene: Scene) -> Iterator[WorkloadView]:
-    outcome = inject(items, scene.settings)
-    changed = {(found.resource.index, found.path) for found in outcome.changed}
-    findings: dict[int, list[Finding]] = {}
-    for finding in outcome.findings:
-        findings.setdefault(finding.resource.index, []).append(finding)
-    after = read(b"".join(items.render([])), KINDS)
-    for item in after.items:
-        mine = findings.get(item.index, [])
-        errors = tuple(finding for finding in mine if finding.severity == ERROR)
-        try:
-            for workload in workloads.find(item):
-                state = INJECTED if (item.index, workload.path) in changed else AS_IT_IS
-                view = WorkloadView(name, workload.ref, workload.path, state)
-                own = tuple(finding for finding in errors if finding.ref == workload.ref)
-                if workload.opted_out:
-                    yield view._replace(state=OPTED_OUT)
-                elif errors:
-                    yield view._replace(state=REFUSED, errors=own or errors)
-                else:
-                    notes = tuple(f.message for f in mine if f.code in NOTED and f.ref == workload.ref)
-                    yield _explained(view._replace(notes=notes), workload, cluster, scene)
-        except Malformed:  # it is among the errors
-            yield WorkloadView(name, item.ref, "", REFUSED, errors)
+def _item(
+    view: WorkloadView,
+    item: Resource,
+    findings: list[Finding],
+    changed: set[tuple[int, str]],
+    cluster: Cluster,
+    scene: Scene,
+) -> Iterator[WorkloadView]:
+    errors = tuple(finding for finding in findings if finding.severity == ERROR)
+    try:
+        for workload in workloads.find(item):
+            state = INJECTED if (item.index, workload.path) in changed else AS_IT_IS
+            view = view._replace(ref=workload.ref, path=workload.path, state=state)
+            own = [finding for finding in findings if finding.ref == workload.ref]
+            if workload.opted_out:
+                yield view._replace(state=OPTED_OUT)
+            elif errors:
+                mine = tuple(finding for finding in own if finding.severity == ERROR)
+                yield view._replace(state=REFUSED, errors=mine or errors)
+            else:
+                notes = tuple(finding.message for finding in own if finding.code in NOTED)
+                yield _explained(view._replace(notes=notes), workload, cluster, scene)
+    except Malformed as error:
+        report = Report(item, item.ref)
+        report.add("malformed", error.message, path_to(item.node, error.position) or "spec", error.position)
+        yield view._replace(ref=item.ref, path="", state=REFUSED, errors=errors or tuple(report.found))
 
 
 def _explained(view: WorkloadView, workload: Workload, cluster: Cluster, scene: Scene) -> WorkloadView:
@@ -136,23 +154,14 @@ def _explained(view: WorkloadView, workload: Workload, cluster: Cluster, scene: 
         else:
             parts.append(([release], kinds))
     found = tuple(OnReleases(span(same), kinds) for same, kinds in parts)
-    return view._replace(left=_left(workload, reading), parts=found)
-
-
-def _left(workload: Workload, reading: Reading) -> tuple[str, ...]:
-    """The names of the cliques whose templates are in no gang."""
-    if not reading.left:
-        return ()
-    fields = {template.field for template in reading.left}
-    cliques = CliqueSet(workload).cliques
-    return tuple(c.name for c in cliques if c.template is not None and c.template.field in fields)
+    return view._replace(left=tuple(left.key for left in reading.left), parts=found)
 
 
 class _ConfigMaps:
     """The data of the ConfigMaps in the inputs, read when they are asked for."""
 
     def __init__(self, inputs: Iterable[Input]) -> None:
-        self.resources = [item for _, items in inputs for item in items.items if item.kind == "ConfigMap"]
+        self.resources = [item for one in inputs for item in one.items.items if item.kind == "ConfigMap"]
         self.known: dict[tuple[str, str], Mapping[str, str] | None] = {}
 
     def __call__(self, namespace: str, name: str) -> Mapping[str, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 import textwrap
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 NARROWEST = 40  # columns; a narrower terminal wraps by itself
 SHOWN_HOSTS = 3
 _BOLD, _RED, _DIM = "1", "31", "2"
+_IN_DOUBLE_QUOTES = re.compile(r'["$`\\!]')
 
 
 class Screen(NamedTuple):
@@ -61,7 +63,10 @@ def render(found: Iterable[WorkloadView], pattern: str, everything: bool) -> Ite
     at = screen(pattern, everything)
     seen: list[WorkloadView] = []
     for workload in found:
-        yield ("\n" if seen else "") + "".join(f"{line}\n" for line in _workload(workload, at))
+        if seen:
+            yield "\n"
+        for line in _workload(workload, at):
+            yield f"{line}\n"
         seen.append(workload._replace(parts=()) if not workload.broken else workload)
     if not seen:
         yield "no LeaderWorkerSet, DisaggregatedSet or PodCliqueSet in the input\n"
@@ -82,7 +87,8 @@ def _workload(workload: WorkloadView, at: Screen) -> Iterator[str]:
         yield "opted out: the annotation modelplane.ai/inject is disabled, so krmfn leaves it alone"
         return
     if workload.state == REFUSED:
-        yield f"{workload.state}: it has errors"
+        mine = [error for error in workload.errors if error.ref == ref]
+        yield f"{workload.state}: {'it has errors' if mine else 'something else in the same document has errors'}"
         for error in workload.errors:
             yield from _wrapped(at.paint(_RED, "error:"), f"{error.field}: {error.message} [{error.code}]", at)
         return
@@ -198,7 +204,7 @@ def _container(container: ContainerView, indent: str, wide: int, at: Screen) -> 
     if container.kind == "writer" and not at.everything:
         yield f"{lead}writes the rank for the other containers"
     elif at.everything:
-        lines = " ".join(map(shlex.quote, container.argv)).split("\n")
+        lines = " ".join(map(_quote, container.argv)).split("\n")
         yield lead + ("\n" + " " * len(lead)).join(map(clean, lines))
     else:
         yield lead + fit(*_line(container), room)
@@ -206,7 +212,7 @@ def _container(container: ContainerView, indent: str, wide: int, at: Screen) -> 
     if container.rank is None and container.address is not None:
         yield f"{inner}gets no {RANK}"
     if container.derived:
-        pairs = " ".join(f"{name}={shlex.quote(clean(value))}" for name, value in container.derived)
+        pairs = " ".join(f"{name}={_quote(clean(value))}" for name, value in container.derived)
         yield f"{inner}env {fit(pairs, 0, None if room is None else room - 4)}"
     for path in container.sub_paths:
         yield f"{inner}subPath {clean(path)}"
@@ -227,21 +233,27 @@ def _line(container: ContainerView) -> tuple[str, int]:
     return " ".join(parts), focus
 
 
+def _quote(word: str) -> str:
+    """A word as a shell would read it, in the quotes that are easier to read."""
+    return f'"{word}"' if "'" in word and not _IN_DOUBLE_QUOTES.search(word) else shlex.quote(word)
+
+
 def _folded(word: str, at: int) -> tuple[str, int]:
     """One word, of a script its first line and the one that holds the character ``at``; and where that is in it."""
     lines = word.strip("\n").split("\n")
     if len(lines) == 1:
-        shown = shlex.quote(clean(word))
+        shown = _quote(clean(word))
         return shown, min(at + (shown != word), len(shown))
     before = word[: max(at, 0)].lstrip("\n")
     line, column = before.count("\n"), len(before.rpartition("\n")[2])
-    shown = shlex.quote(clean(lines[0]))
+    shown = _quote(clean(lines[0]))
     inside = column + 1
     if line:
         text = clean(lines[line])
         inside = len(shown) + len(" ... ") + max(column - (len(text) - len(text.lstrip())), 0) + 1
-        shown += f" ... {shlex.quote(text.strip())}"
-    return f"{shown} (+{len(lines) - 1} lines)", inside
+        shown += f" ... {_quote(text.strip())}"
+    more = len(lines) - 1
+    return f"{shown} (+{more} line{'s' * (more > 1)})", inside
 
 
 def fit(line: str, focus: int, room: int | None) -> str:
