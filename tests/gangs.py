@@ -7,14 +7,16 @@ own; what the tests of this module's users expect is written out by hand or made
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn import backends, host, kubelet, workloads
 from krmfn.backends.pods import Pod, pods, variable
 from krmfn.function import KINDS
-from krmfn.gang import ADDRESS, RANK
+from krmfn.gang import ADDRESS, ENV_FILE_VOLUME, RANK
 from krmfn.kyaml import resourcelist
+from krmfn.kyaml.access import get, to_data
 from krmfn.kyaml.run import Answer, answer
 from krmfn.settings import DEFAULTS
 from krmfn.versions import parse
@@ -109,11 +111,16 @@ def workload(manifest: dict[str, Any] | str) -> workloads.Workload:
 
 
 def processes(
-    manifest: dict[str, Any] | str, release: str, settings: Settings = DEFAULTS, ideal: bool = False
+    manifest: dict[str, Any] | str,
+    release: str,
+    settings: Settings = DEFAULTS,
+    ideal: bool = False,
+    kubelet_files: KubeletFiles | None = None,
 ) -> Iterator[Process]:
-    """The processes of all gangs of an injected manifest, on one release of the backend.
+    """The processes of all gangs of an injected manifest, on one release of the backend, in start-up order.
 
     ``ideal``: of a manifest that was not injected, with the right numbers in place as plain text.
+    ``kubelet_files`` serves entries that come from a file.
     """
     found = workload(manifest)
     reading = backends.read(found, settings)
@@ -123,16 +130,55 @@ def processes(
             if ideal:
                 env = [variable(ADDRESS, pod.leader), variable(RANK, str(pod.rank)), *env]
             entries = pod.inject(env)
-            yield Process(pod, container, entries, kubelet.resolve_env(entries, {}, _field_of(pod)))
+            process = Process(pod, container, entries, kubelet.resolve_env(entries, {}, _field_of(pod, kubelet_files)))
+            if kubelet_files is not None:
+                kubelet_files.start(process)
+            yield process
 
 
-def _field_of(pod: Pod) -> Any:
+def _field_of(pod: Pod, files: KubeletFiles | None) -> Any:
     def field(source: dict[str, Any]) -> str:
+        if files is not None and "fileKeyRef" in source:
+            return files.value(pod, source["fileKeyRef"])
         value = pod.field(source["fieldRef"]["fieldPath"])
         assert value is not None, f"only a cluster knows {source}"
         return value
 
     return field
+
+
+class KubeletFiles:
+    """KEP-3721 as Kubernetes 1.35 has it: emptyDirs, which init containers fill in order, and their files' values."""
+
+    def __init__(self, box: Box, folder: Path) -> None:
+        self.box = box
+        self.folder = folder
+
+    def _place(self, pod: Pod) -> Path:
+        return self.folder / pod.host
+
+    def start(self, process: Process) -> None:
+        """Run a container that mounts the volume, with its mount path in the test's folder."""
+        mounts = get(process.container.node, "volumeMounts")
+        paths = [m["mountPath"] for m in (to_data(mounts) if mounts else []) if m["name"] == ENV_FILE_VOLUME]
+        if not paths:
+            return
+        assert process.container.list_name == "initContainers", "KEP-3721 lets init containers alone mount it"
+        self._place(process.pod).mkdir()
+        words = [word.replace(paths[0], str(self._place(process.pod))) for word in process.words]
+        started = self.box.run(words, process.env)
+        assert (started.status, started.stderr) == (0, "")
+
+    def value(self, pod: Pod, source: dict[str, Any]) -> str:
+        """The value of a key; every line up to it has to have the strict form."""
+        volumes = [v for v in pod.member.template.volumes() if v["name"] == source["volumeName"]]
+        assert [v.keys() - {"name"} for v in volumes] == [{"emptyDir"}]
+        for line in (self._place(pod) / source["path"]).read_text("ascii").splitlines():
+            parts = re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)='([^']+)'", line)
+            assert parts is not None, line
+            if parts[1] == source["key"]:
+                return parts[2]
+        raise AssertionError(f"{source['key']} is not in the file, so the container does not start")
 
 
 def engine_env(started: Started) -> dict[str, str]:

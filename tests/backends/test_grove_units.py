@@ -114,6 +114,11 @@ def test_g1_marks_that_disagree():
     assert finding.field == f"spec.template.cliques[0].annotations.{ROLE}"
 
 
+def test_g1_a_mark_without_a_value_says_nothing():
+    marked = clique("leader", labels={ROLE: None}, annotations={ROLE: None})
+    assert roles(reading(clique_set(marked, groups={"g": ["leader"]}))) == [{"leader": "leader"}]
+
+
 def test_g1_a_mark_with_an_unknown_role():
     with pytest.raises(Malformed, match="'Leader': write leader, worker, gang or none") as caught:
         reading(clique_set(clique("main", labels={ROLE: "Leader"})))
@@ -235,6 +240,12 @@ def test_g2_case_e_several_leaders_by_stem():
     assert [gang.members[1].rank for gang in found.gangs] == [("computed", "", 1), ("computed", "", 1)]
 
 
+def test_g2_case_e_stems_with_a_glued_letter():
+    names = ["x-pleader", "x-pworker", "x-dleader", "x-dworker"]
+    found = reading(clique_set(*map(clique, names), groups={"g": names}))
+    assert [gang.name for gang in found.gangs] == ["g/x-p", "g/x-d"]
+
+
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
@@ -282,6 +293,25 @@ def test_g2_case_g_leader_and_workers_apart(leader_in_group):
 def test_g2_case_g_in_two_groups():
     found = reading(clique_set(clique("leader"), clique("worker", 3), groups={"a": ["leader"], "b": ["worker"]}))
     only(found, "gang-across-groups")
+
+
+def test_g2_case_g_is_told_once():
+    workers = (clique("worker", 3, MENTION), clique("wkr", 3, MENTION))
+    only(reading(clique_set(clique("leader"), *workers, groups={"g": ["leader"]})), "gang-across-groups")
+
+
+@pytest.mark.parametrize(
+    ("groups", "codes", "reason"),
+    [
+        ({"g": ["leader", "a-worker"]}, ["no-leader"], "the group's leader has workers, if of other stems"),
+        ({"g": ["a-worker"]}, ["gang-across-groups"], "they have the same stem"),
+    ],
+)
+def test_g2_case_g_leaders_that_miss_workers(groups, codes, reason):
+    cliques = (clique("leader"), clique("a-worker", 2), clique("worker", 2, MENTION))
+    if "leader" not in groups["g"]:
+        cliques = (clique("a-leader"), clique("b-leader"), clique("a-worker", 2))
+    assert told(reading(clique_set(*cliques, groups=groups))) == codes, reason
 
 
 def test_g2_case_g_not_for_a_group_that_is_whole():
