@@ -208,8 +208,10 @@ def normal(text: str, chosen: Settings) -> list[Any]:
     """A stream as data without anything of ours, and with empty lists as missing ones."""
     docs = copy.deepcopy(load(text))
     for doc in docs:
-        if isinstance(doc, dict) and doc.get("kind") == "ResourceList":
+        if isinstance(doc, dict):
             doc.pop("results", None)
+            for key in [key for key in doc if str(key).startswith("x-")]:  # there to hold anchors
+                del doc[key]
     for found in (spec for doc in docs for spec in _pod_specs(doc)):
         _strip(found, chosen)
     return docs
