@@ -198,7 +198,8 @@ def exec_commands(container: dict[str, Any]) -> dict[str, list[str]]:
     """The commands of probes and hooks."""
     hooks = container.get("lifecycle") or {}
     every = {**{name: container.get(name) for name in PROBES}, **hooks}
-    return {name: handler["exec"]["command"] for name, handler in every.items() if handler and "exec" in handler}
+    found = {name: ((handler or {}).get("exec") or {}).get("command") for name, handler in every.items()}
+    return {name: words for name, words in found.items() if words}
 
 
 # -- what is left when our own things are taken away
