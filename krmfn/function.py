@@ -99,7 +99,7 @@ def inject_item(item: Resource, settings: Settings) -> Outcome:
                 return outcome
             if not plan.unshare(item):
                 plan.apply(item.source)
-                if item.changed and item.from_kpt and not settings.keep_ids:
+                if plan.changes() and item.from_kpt and not settings.keep_ids:
                     item.drop_host_ids()
                 return outcome
         raise Malformed(f"more than {MAX_COPIES} aliases would have to be replaced by copies")

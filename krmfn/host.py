@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from krmfn import function
 from krmfn.findings import CODES, ERROR
-from krmfn.kyaml.access import get, text, to_data
+from krmfn.kyaml.access import annotations_of, get, to_data
 from krmfn.kyaml.errors import InputError, Malformed
 from krmfn.kyaml.run import UNREADABLE, Answer, BadConfig, Stdout, answer, finish, read_input
 from krmfn.kyaml.source import Source
@@ -42,9 +42,13 @@ def settings_of(items: ResourceList) -> Settings:
     node = items.function_config
     if node is None:
         return DEFAULTS
-    path = text(get(node, "metadata", "annotations", "config.kubernetes.io/path"))
+    try:
+        have = annotations_of(node)
+    except Malformed as error:
+        raise BadConfig([f"stdin:{items.config_place(node)[0]}: functionConfig: {error.message}"]) from None
+    path = have.get("config.kubernetes.io/path")
     # What kustomize calls a path is made up, and it has put the config through its own writer.
-    name = path if path and not text(get(node, "metadata", "annotations", "config.kubernetes.io/function")) else "stdin"
+    name = path if path and not have.get("config.kubernetes.io/function") else "stdin"
     return load_settings(node, lambda at: f"{name}:{items.config_place(at)[0]}" if name == "stdin" else name)
 
 
