@@ -119,7 +119,7 @@ def read_file(path: str) -> bytes:
 
 def is_manifest(data: bytes) -> bool:
     """True for YAML documents of which one has a kind. Raises InputError where it is not YAML."""
-    return any(item.kind not in ("", "?") for item in read(data).items)
+    return any(item.kind not in ("", "?") for item in read(data, ()).items)
 
 
 def _run(files: Iterator[Found], settings: Settings) -> tuple[list[Done], int, int]:

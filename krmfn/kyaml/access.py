@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from krmfn.kyaml.errors import Malformed
-from krmfn.kyaml.scalars import resolve as resolve_scalar
-from krmfn.kyaml.tree import Alias, Mapping, Node, Scalar, Sequence
+from krmfn.kyaml.scalars import resolve
+from krmfn.kyaml.tree import Alias, Collection, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from krmfn.kyaml.scalars import Value
 
 PLAIN_TAGS = (
     None,
@@ -18,8 +20,10 @@ PLAIN_TAGS = (
     "tag:yaml.org,2002:seq",
     "tag:yaml.org,2002:str",
 )
+MAX_EXPANSION = 100_000  # nodes of data with its aliases expanded; a pod template has some hundred
+MAX_MERGES = 100
+MAX_NESTING = 200
 _MERGE_TAG = "tag:yaml.org,2002:merge"
-MAX_EXPANSION = 1_000_000  # nodes of an alias-expanded item; a pod template has some hundred
 
 
 def deref(node: Node, trail: list[Alias] | None = None) -> Node:
@@ -27,15 +31,15 @@ def deref(node: Node, trail: list[Alias] | None = None) -> Node:
     while isinstance(node, Alias):
         if trail is not None:
             trail.append(node)
-        if node.target is None:
-            raise Malformed(f"alias *{node.name} has no anchor", node.start)
         node = node.target
     return node
 
 
 def is_merge(key: Node) -> bool:
     """True for ``<<`` as a merge key: plain and untagged, or tagged as kpt writes it."""
-    return isinstance(key, Scalar) and key.value == "<<" and (key.tag == _MERGE_TAG or (not key.style and not key.tag))
+    if not isinstance(key, Scalar) or key.value != "<<":
+        return False
+    return key.tag == _MERGE_TAG or (not key.style and key.tag in (None, "!"))
 
 
 def key_text(key: Node) -> str | None:
@@ -45,26 +49,34 @@ def key_text(key: Node) -> str | None:
 
 
 def merged(mapping: Mapping, trail: list[Alias]) -> list[tuple[Mapping, list[Alias]]]:
-    """The mappings that ``mapping`` takes keys from by ``<<``, first in wins, each with the aliases on the way."""
-    found = []
+    """The mappings that ``mapping`` takes keys from by ``<<``, first in wins, each with the aliases on the way.
+
+    Raises Malformed for what go-yaml refuses: two merge keys, and a merge of something that is no mapping.
+    """
+    found: list[tuple[Mapping, list[Alias]]] = []
+    seen = False
     for key, value in mapping.entries:
         if not is_merge(key):
             continue
+        if seen:
+            raise Malformed("key '<<' stands twice in one mapping", key.start)
+        seen = True
         path = list(trail)
         source = deref(value, path)
-        parts = source.items if isinstance(source, Sequence) else [source]
-        for part in parts:
+        for part in source.items if isinstance(source, Sequence) else [source]:
             way = list(path)
             target = deref(part, way)
-            if isinstance(target, Mapping):
-                found.append((target, way))
+            if not isinstance(target, Mapping):
+                raise Malformed("'<<' merges something that is no mapping", key.start)
+            found.append((target, way))
     return found
 
 
 class Slot:
     """Where a key's value stands: the ``mapping`` that holds the pair, which may be a merged one, and the pair.
 
-    ``trail`` lists the aliases passed through on the way, the value's own alias included.
+    ``value`` is what an alias stands for. ``trail`` lists the aliases passed through on the way, the value's
+    own alias included.
     """
 
     __slots__ = ("key", "mapping", "trail", "value")
@@ -76,28 +88,48 @@ class Slot:
         self.trail = trail
 
 
-def slot(mapping: Mapping, name: str, trail: list[Alias] | None = None, _seen: tuple[int, ...] = ()) -> Slot | None:
+def slot(mapping: Mapping, name: str, trail: list[Alias] | None = None) -> Slot | None:
     """The pair ``name`` of a mapping, own keys first, then merged ones; its value is dereferenced.
 
-    Raises Malformed where the key stands twice (the hosts disagree on what that means) or is no plain key.
+    Raises Malformed where the key stands twice: the hosts disagree on what that means.
     """
-    way = list(trail or ())
-    found = None
-    for key, value in mapping.entries:
-        if key_text(key) == name and not is_merge(key):
-            if found:
-                raise Malformed(f"key {name!r} stands twice in one mapping", key.start)
-            found = (key, value)
-    if found:
-        return Slot(mapping, found[0], deref(found[1], way), way)
-    for source, path in merged(mapping, way):
-        if id(source) not in _seen and (inner := slot(source, name, path, (*_seen, id(mapping)))):
-            return inner
+    todo = [(mapping, trail or [])]
+    seen: set[int] = set()
+    while todo:
+        mapping, way = todo.pop()
+        if id(mapping) in seen:
+            continue
+        seen.add(id(mapping))
+        found, merges = _own(mapping, name)
+        if found:
+            way = list(way)
+            return Slot(mapping, found[0], deref(found[1], way), way)
+        if merges:
+            if len(way) > MAX_MERGES:
+                raise Malformed(f"merge keys nested deeper than {MAX_MERGES} levels", mapping.start)
+            todo += reversed(merged(mapping, way))
     return None
 
 
+def _own(mapping: Mapping, name: str) -> tuple[tuple[Node, Node] | None, bool]:
+    """The pair ``name`` that a mapping itself holds, and whether it has a merge key."""
+    found, merges = None, False
+    for pair in mapping.entries:
+        text = key_text(pair[0])
+        if text == "<<" and is_merge(pair[0]):
+            merges = True
+        elif text == name:
+            if found:
+                raise Malformed(f"key {name!r} stands twice in one mapping", pair[0].start)
+            found = pair
+    return found, merges
+
+
 def get(node: Node | None, *path: str | int) -> Node | None:
-    """The node at ``path`` (keys and indices), or None where something on the way is missing or of another kind."""
+    """The node at ``path`` (keys and indices), or None where something on the way is missing or of another kind.
+
+    Raises Malformed where a key on the way stands twice.
+    """
     for step in path:
         if node is None:
             return None
@@ -110,16 +142,30 @@ def get(node: Node | None, *path: str | int) -> Node | None:
     return deref(node) if node is not None else None
 
 
+def first(node: Node | None, *path: str) -> Node | None:
+    """As ``get`` for keys, but never raises: the first of two equal keys counts. For messages, not for edits."""
+    for step in path:
+        holder = deref(node) if node is not None else None
+        if not isinstance(holder, Mapping):
+            return None
+        try:
+            found = slot(holder, step)
+            node = found.value if found else None
+        except Malformed:
+            node = next((value for key, value in holder.entries if key_text(key) == step), None)
+    return deref(node) if node is not None else None
+
+
 def text(node: Node | None) -> str | None:
     """A scalar's text whatever its type; None for null, for no node and for collections."""
-    if not isinstance(node, Scalar) or (value_of(node) is None):
+    if not isinstance(node, Scalar) or value_of(node) is None:
         return None
     return node.value
 
 
-def value_of(node: Scalar) -> Any:
+def value_of(node: Scalar) -> Value:
     """A scalar's value as the hosts read it."""
-    return resolve_scalar(node.value, node.style, node.tag)
+    return resolve(node.value, node.style, node.tag)
 
 
 def is_null(node: Node | None) -> bool:
@@ -127,54 +173,67 @@ def is_null(node: Node | None) -> bool:
     return node is None or (isinstance(node, Scalar) and value_of(node) is None)
 
 
-def to_data(node: Node) -> Any:
+def to_data(node: Node, strict: bool = False) -> Any:
     """Plain Python data (dict, list, str, int, float, bool, None) with aliases and merge keys expanded.
 
-    Later duplicates of a key win, as in go-yaml's nodes. Raises Malformed for an alias inside itself and
-    for an expansion of more than MAX_EXPANSION nodes.
+    Keys are strings; a key that is a list or a mapping is given by its place. Of two equal keys the later
+    one wins; with ``strict`` they raise Malformed. So do, always, an alias inside what it stands for,
+    MAX_NESTING levels and more than MAX_EXPANSION nodes.
     """
-    return _Expander().data(node, ())
+    return _Expander(strict).data(node, ())
 
 
 class _Expander:
-    def __init__(self) -> None:
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
         self.left = MAX_EXPANSION
 
     def data(self, node: Node, inside: tuple[int, ...]) -> Any:
-        if isinstance(node, Alias):
-            target = deref(node)
-            if id(target) in inside:
-                raise Malformed(f"alias *{node.name} stands inside what it stands for", node.start)
-            return self.data(target, inside)
+        node = deref(node)
         self.left -= 1
-        if self.left < 0 or len(inside) > 200:
-            raise Malformed("expands to too much data", node.start)
+        if self.left < 0:
+            raise Malformed(f"expands to more than {MAX_EXPANSION} nodes", node.start)
         if isinstance(node, Scalar):
             return value_of(node)
+        if id(node) in inside:
+            raise Malformed("an alias stands inside what it stands for", node.start)
+        if len(inside) > MAX_NESTING:
+            raise Malformed(f"nested deeper than {MAX_NESTING} levels", node.start)
         inside = (*inside, id(node))
         if isinstance(node, Sequence):
             return [self.data(item, inside) for item in node.items]
         assert isinstance(node, Mapping)
         out: dict[str, Any] = {}
         for source, _ in reversed(merged(node, [])):
-            if id(source) in inside:
-                raise Malformed("a merge key refers to a mapping around it", node.start)
             out.update(self.data(source, inside))
+        own: set[str] = set()
         for key, value in node.entries:
-            if not is_merge(key):
-                name = key_text(key)
-                out[name if name is not None else f"<key at {key.start}>"] = self.data(value, inside)
+            if is_merge(key):
+                continue
+            name = key_text(key)
+            name = f"<key at {key.start}>" if name is None else name
+            if self.strict and name in own:
+                raise Malformed(f"key {name!r} stands twice in one mapping", key.start)
+            own.add(name)
+            out[name] = self.data(value, inside)
         return out
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and everything written below it; aliases are not followed."""
+    """The node and everything written below it, in the order of the text; aliases are not followed."""
     todo = [node]
     while todo:
         node = todo.pop()
         yield node
-        if isinstance(node, (Mapping, Sequence)):
-            todo.extend(node.children())
+        if isinstance(node, Collection):
+            todo.extend(reversed(list(node.children())))
+
+
+def leaf(node: Node) -> Node:
+    """The node's last scalar, alias or flow collection."""
+    while isinstance(node, Collection) and not node.flow and (last := node.last()) is not None:
+        node = last
+    return node
 
 
 def aliases(node: Node) -> list[Alias]:
@@ -192,19 +251,26 @@ def depth(node: Node) -> int:
     deepest, todo = 0, [(node, 1)]
     while todo:
         node, level = todo.pop()
-        if isinstance(node, (Mapping, Sequence)):
+        if isinstance(node, Collection):
             deepest = max(deepest, level)
             todo.extend((child, level + 1) for child in node.children())
     return deepest
 
 
 def annotations_of(node: Node) -> dict[str, str]:
-    """metadata.annotations of an object, scalars as text."""
-    found = get(node, "metadata", "annotations")
-    if not isinstance(found, Mapping):
-        return {}
-    pairs = ((key_text(key), text(deref(value))) for key, value in found.entries)
-    return {key: value or "" for key, value in pairs if key is not None}
+    """metadata.annotations of an object, scalars as text. Raises Malformed where a key on the way stands twice."""
+    return _texts(get(node, "metadata", "annotations"))
+
+
+def first_annotations(node: Node) -> dict[str, str]:
+    """As ``annotations_of``, but never raises: the first of two equal keys counts."""
+    return _texts(first(node, "metadata", "annotations"))
+
+
+def _texts(found: Node | None) -> dict[str, str]:
+    pairs = reversed(found.entries) if isinstance(found, Mapping) else ()
+    texts = {key_text(key): text(deref(value)) or "" for key, value in pairs}
+    return {key: value for key, value in texts.items() if key is not None}
 
 
 def path_to(root: Node, position: int) -> str:

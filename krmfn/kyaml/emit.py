@@ -9,53 +9,57 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_PLAIN = re.compile(r"(?:[A-Za-z/]|-[A-Za-z]|\$[({])[A-Za-z0-9_./$(){}\[\]'+@%=:\-]*\Z")
-_WORDS = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
+_PLAIN = r"(?:[A-Za-z/]|-[A-Za-z]|\$[({])[A-Za-z0-9_./$(){}\[\]'+@%=:\-]*"
+_WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def scalar(value: Any, flow: bool = False, plain: bool = True) -> str:
-    """One line of YAML for a str, int, bool or None."""
+    """One line of YAML for a str, int, float, bool or None; with ``plain`` False it is JSON."""
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int):
-        return str(value)
-    if plain and not (flow and re.search(r"[\[\]{},]", value)) and is_plain(value):
+    if isinstance(value, (int, float)):
+        return _number(value)
+    if plain and is_plain(value) and not (flow and re.search(r"[\[\]{}:]", value)):
         return str(value)
     return quoted(value)
 
 
+def _number(value: int | float) -> str:
+    shown = repr(value)
+    special = {"inf": ".inf", "-inf": "-.inf", "nan": ".nan"}
+    if shown in special:
+        return special[shown]
+    # YAML 1.1 reads 1e+16 as a string, 1.0e+16 as a number.
+    return re.sub(r"^(-?\d+)e", r"\1.0e", shown)
+
+
 def is_plain(value: str) -> bool:
-    """True where ``value`` can stand without quotes."""
-    return (
-        bool(_PLAIN.match(value))
-        and value.lower() not in _WORDS
-        and not value.endswith(":")
-        and ": " not in value
-        and not value.startswith("---")
-    )
+    """True where ``value`` can stand without quotes in block style."""
+    return re.fullmatch(_PLAIN, value) is not None and not value.endswith(":") and value.lower() not in _WORDS
 
 
 def quoted(value: str) -> str:
-    """A JSON string: double-quoted YAML too."""
-    return '"' + re.sub(r'["\\\x00-\x1f\x7f-\xa0\u2028\u2029\ufeff\ufffe\uffff]', _escape, value) + '"'
+    """A JSON string: double-quoted YAML too. What cannot be written in UTF-8 becomes U+FFFD."""
+    if value.isascii() and value.isprintable() and '"' not in value and "\\" not in value:
+        return f'"{value}"'
+    return '"' + re.sub(r'["\\\x00-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]', _escape, value) + '"'
 
 
 def quoted_lines(value: str, indent: int, newline: str) -> str:
     """Several lines of text in double quotes, each on a line of its own: for flow style, where no block can stand."""
-    lines = value.split("\n")
-    shown = [quoted(line)[1:-1] for line in lines]
-    shown = ["\\" + line if line.startswith(" ") else line for line in shown]
-    return '"' + f"\\n\\{newline}{' ' * indent}".join(shown) + '"'
+    lines = [quoted(line)[1:-1] for line in value.split("\n")]
+    lines = ["\\" + line if line.startswith(" ") else line for line in lines]
+    return '"' + f"\\n\\{newline}{' ' * indent}".join(lines) + '"'
 
 
 def _escape(match: re.Match[str]) -> str:
     char = match.group()
     if char in _ESCAPES:
         return _ESCAPES[char]
-    return f"\\u{ord(char):04X}"
+    return "\\uFFFD" if "\ud800" <= char <= "\udfff" else f"\\u{ord(char):04X}"
 
 
 def block(value: Any, indent: int) -> list[str]:
@@ -70,10 +74,7 @@ def block(value: Any, indent: int) -> list[str]:
             lines += _pair(scalar(key), inner, indent)
         return [lines[0][indent:], *lines[1:]]
     if isinstance(value, (list, tuple)) and value:
-        lines = []
-        for inner in value:
-            first, *rest = block(inner, indent + 2)
-            lines += [f"{pad}- {first}", *rest]
+        lines = list_lines(list(value), indent)
         return [lines[0][indent:], *lines[1:]]
     if isinstance(value, (dict, list, tuple)):
         return ["{}" if isinstance(value, dict) else "[]"]
@@ -92,6 +93,16 @@ def _pair(key: str, value: Any, indent: int) -> list[str]:
         return [f"{pad}{key}:", f"{pad}  {first}", *rest]
     first, *rest = block(value, indent + 2)
     return [f"{pad}{key}: {first}", *rest]
+
+
+def list_lines(entries: list[Any], indent: int) -> list[str]:
+    """The lines of a block list at column ``indent``."""
+    pad = " " * indent
+    lines: list[str] = []
+    for entry in entries:
+        first, *rest = block(entry, indent + 2)
+        lines += [f"{pad}- {first}", *rest]
+    return lines
 
 
 def is_literal(value: str) -> bool:

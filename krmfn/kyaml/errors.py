@@ -19,6 +19,10 @@ class InputError(Exception):
         return f"line {self.line}: {self.message}" if self.line else self.message
 
 
+class UndefinedAlias(InputError):
+    """An alias whose anchor does not stand before it in the same text."""
+
+
 class Malformed(Exception):
     """Something wrong inside one item. ``position`` is a code point index into the item's source text."""
 

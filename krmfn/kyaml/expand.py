@@ -2,109 +2,171 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from krmfn.kyaml import emit
-from krmfn.kyaml.access import deref, value_of, walk
-from krmfn.kyaml.edit import properties_end
+from krmfn.kyaml.access import MAX_NESTING, deref, value_of, walk
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.tree import Alias, Collection, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
-    from krmfn.kyaml.resourcelist import Resource
+    from krmfn.kyaml.resource import Resource
     from krmfn.kyaml.source import Source
 
-MAX_COPY = 10_000_000  # characters; a pod template has some thousand
+MAX_COPY = 1_000_000  # characters of one copy; a pod template has some thousand
+LONG_KEY = 1000  # characters; YAML wants a longer key behind "? "
 
 
 def expand_alias(resource: Resource, alias: Alias) -> None:
     """Replaces ``alias`` in the resource's text by a copy without anchors and aliases, and reads the text anew.
 
+    Comments beside the alias stay; those inside what it stands for stay there alone.
     Raises Malformed where the copy would be too large or would contain itself.
     """
     source = resource.source
-    parent = next(
-        (n for root in source.roots for n in walk(root) if isinstance(n, Collection) and alias in n.children()),
-        None,
-    )
+    parent = next(n for root in source.roots for n in walk(root) if isinstance(n, Collection) and _holds(n, alias))
     target = deref(alias)
-    copier = _Copier(source)
-    if parent is None or parent.flow or not isinstance(target, Collection):
-        resource.rewrite(alias.start, alias.end, copier.flow(target, ()))
-        return
+    copier = Copier(source)
+    key = _key_of(parent, alias)
+    inline = parent.flow or not isinstance(target, Collection) or target.flow or key is alias
+    if inline or not isinstance(target, Collection):
+        source.edit(alias.start, alias.end, copier.inline(target, flow=parent.flow or key is alias))
+    elif key is not None:
+        step = 0 if isinstance(target, Sequence) and target.tag is None else 2
+        _put_below(source, key, alias, copier.block(target, source.column(key.start) + step))
+    else:
+        _put_in_list(source, alias, copier.block(target, source.column(alias.start)))
+    resource.reread()
+
+
+def _holds(parent: Collection, node: Node) -> bool:
+    return any(child is node for child in parent.children())
+
+
+def _key_of(parent: Collection, node: Node) -> Node | None:
+    pairs = parent.entries if isinstance(parent, Mapping) else ()
+    return next((key for key, value in pairs if value is node or key is node), None)
+
+
+def _put_below(source: Source, key: Node, alias: Alias, lines: list[str]) -> None:
+    colon = source.skip_blank(key.end) + 1
     newline = source.newline(alias.start)
-    if isinstance(parent, Sequence):
-        indent = source.column(alias.start)
-        lines = copier.block(target, indent, ())
-        resource.rewrite(alias.start, alias.end, newline.join(lines).lstrip(" "))
-        return
-    assert isinstance(parent, Mapping)
-    key = next(key for key, value in parent.entries if value is alias)
-    colon = source.text.index(":", key.end) + 1
-    lines = copier.block(target, source.column(key.start) + 2, ())
-    resource.rewrite(colon, alias.end, newline + newline.join(lines))
+    at = source.line_end(alias.end)
+    if at < 0:
+        raise Malformed("this alias cannot be replaced by a copy", alias.start)
+    if source.line_start(alias.start) > colon:  # on a line of its own
+        source.edit(source.line_start(alias.start), alias.end, "")
+    else:
+        source.edit(colon, alias.end, "")
+    insert_lines(source, at, lines, newline)
 
 
-class _Copier:
+def _put_in_list(source: Source, alias: Alias, lines: list[str]) -> None:
+    newline = source.newline(alias.start)
+    at = source.line_end(alias.end)
+    rest = source.text[alias.end : at].strip(" \t\r\n\x85\u2028\u2029") if at >= 0 else ""
+    if not rest:
+        source.edit(alias.start, alias.end, newline.join(lines).lstrip(" "))
+    else:  # a comment
+        source.edit(alias.start, alias.end, "")
+        insert_lines(source, at, lines, newline)
+
+
+def insert_lines(source: Source, at: int, lines: list[str], newline: str) -> None:
+    """Plans to put whole lines at ``at``, the start of a line or the end of the text."""
+    if source.ends_line(at):
+        source.edit(at, at, "".join(line + newline for line in lines))
+    else:
+        source.edit(at, at, "".join(newline + line for line in lines))
+
+
+class Copier:
+    """Writes nodes of a source anew, without anchors and aliases. Raises Malformed above MAX_COPY characters."""
+
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.size = 0
+        self.left = MAX_COPY
+
+    def inline(self, node: Node, flow: bool, inside: tuple[int, ...] = ()) -> str:
+        """A node in one line; ``flow``: it is to stand between brackets."""
+        node = deref(node)
+        tag = self._tag(node)
+        if isinstance(node, Scalar):
+            return self._grow(tag + self._scalar(node, flow, bool(tag)))
+        inside = self._enter(node, inside)
+        if isinstance(node, Sequence):
+            return f"{tag}[{', '.join(self.inline(item, True, inside) for item in node.items)}]"
+        assert isinstance(node, Mapping)
+        return f"{tag}{{{', '.join(self._flow_pair(key, value, inside) for key, value in node.entries)}}}"
+
+    def block(self, node: Collection, indent: int, inside: tuple[int, ...] = ()) -> list[str]:
+        """Lines of a collection, each with its full indentation; inner flow collections stay in flow style."""
+        pad = " " * indent
+        if node.flow or not list(node.children()):
+            return [pad + self.inline(node, False, inside)]
+        inside = self._enter(node, inside)
+        lines = [pad + tag.rstrip()] if (tag := self._tag(node)) else []
+        if isinstance(node, Sequence):
+            return lines + self.items(node.items, indent, inside)
+        assert isinstance(node, Mapping)
+        for key, value in node.entries:
+            lines += self._pair(key, deref(value), indent, inside)
+        return lines
+
+    def items(self, nodes: list[Node], indent: int, inside: tuple[int, ...] = ()) -> list[str]:
+        """Lines of a block list with these entries."""
+        pad = " " * indent
+        lines: list[str] = []
+        for node in nodes:
+            value = deref(node)
+            if isinstance(value, Collection):
+                first, *rest = self.block(value, indent + 2, inside)
+                lines += [f"{pad}- {first.lstrip(' ')}", *rest]
+            else:
+                lines.append(f"{pad}- {self.inline(value, False, inside)}")
+        return lines
+
+    def _pair(self, key: Node, value: Node, indent: int, inside: tuple[int, ...]) -> list[str]:
+        pad = " " * indent
+        name = self.inline(key, True, inside)
+        lead = [f"{pad}? {name}", f"{pad}:"] if len(name) > LONG_KEY else [f"{pad}{name}:"]
+        if not isinstance(value, Collection) or value.flow:
+            return [*lead[:-1], f"{lead[-1]} {self.inline(value, False, inside)}"]
+        step = 0 if isinstance(value, Sequence) else 2
+        tag = self._tag(value)
+        lines = self.block(value, indent + step, inside)
+        return [*lead, *lines] if not tag else [*lead[:-1], f"{lead[-1]} {tag.rstrip()}", *lines[1:]]
+
+    def _flow_pair(self, key: Node, value: Node, inside: tuple[int, ...]) -> str:
+        name = self.inline(key, True, inside)
+        return f"{'? ' if len(name) > LONG_KEY else ''}{name}: {self.inline(value, True, inside)}"
 
     def _enter(self, node: Node, inside: tuple[int, ...]) -> tuple[int, ...]:
         if id(node) in inside:
             raise Malformed("an alias stands inside what it stands for", node.start)
+        if len(inside) > MAX_NESTING:
+            raise Malformed(f"an alias expands to more than {MAX_NESTING} levels", node.start)
+        self._grow("  ")
         return (*inside, id(node))
 
     def _grow(self, text: str) -> str:
-        self.size += len(text)
-        if self.size > MAX_COPY:
-            raise Malformed("an alias expands to too much text")
+        self.left -= len(text) + 2
+        if self.left < 0:
+            raise Malformed(f"an alias expands to more than {MAX_COPY} characters")
         return text
 
-    def scalar(self, node: Scalar, flow: bool) -> str:
-        raw = self.source.text[properties_end(self.source, node) : node.end]
-        tag = f"{self.source.text[node.start : node.end].split()[0]} " if node.tag and not node.anchor else ""
-        tag = tag if tag.startswith("!") else ""
-        keep = node.style not in ("|", ">") and "\n" not in raw and "\r" not in raw
-        if keep and flow and not node.style and any(char in raw for char in ",[]{}"):
-            keep = False
-        if not keep and isinstance(value_of(node), str):
-            raw = emit.quoted(node.value)
-        return self._grow(tag + (raw or "null"))
+    def _tag(self, node: Node) -> str:
+        """The tag as written, with a blank behind it."""
+        if node.tag is None:
+            return ""
+        return next(part for part in self.source.properties(node)[0] if part.startswith("!")) + " "
 
-    def flow(self, node: Node, inside: tuple[int, ...]) -> str:
-        node = deref(node)
-        if isinstance(node, Scalar):
-            return self.scalar(node, True)
-        inside = self._enter(node, inside)
-        if isinstance(node, Sequence):
-            return "[" + ", ".join(self.flow(item, inside) for item in node.items) + "]"
-        assert isinstance(node, Mapping)
-        return "{" + ", ".join(f"{self.flow(k, inside)}: {self.flow(v, inside)}" for k, v in node.entries) + "}"
-
-    def block(self, node: Collection, indent: int, inside: tuple[int, ...]) -> list[str]:
-        """Lines of a collection, each with its full indentation; inner flow collections stay in flow style."""
-        pad = " " * indent
-        if node.flow or (isinstance(node, Mapping) and not node.entries):
-            return [pad + self.flow(node, inside)]
-        inside = self._enter(node, inside)
-        lines: list[str] = []
-        if isinstance(node, Sequence):
-            for item in node.items:
-                value = deref(item)
-                if isinstance(value, Collection):
-                    first, *rest = self.block(value, indent + 2, inside)
-                    lines += [f"{pad}- {first.lstrip(' ')}", *rest]
-                else:
-                    lines.append(f"{pad}- {self.flow(value, inside)}")
-            return lines
-        assert isinstance(node, Mapping)
-        for key, item in node.entries:
-            value = deref(item)
-            name = self.flow(key, inside)
-            if isinstance(value, Collection) and not value.flow:
-                by = 0 if isinstance(value, Sequence) else 2
-                lines += [f"{pad}{name}:", *self.block(value, indent + by, inside)]
-            else:
-                lines.append(f"{pad}{name}: {self.flow(value, inside)}")
-        return lines
+    def _scalar(self, node: Scalar, flow: bool, tagged: bool) -> str:
+        found, start = self.source.properties(node)
+        start = self.source.skip_blank(start) if found else start
+        raw = self.source.text[start : node.end]
+        several = node.is_block or re.search(r"[\r\n\x85\u2028\u2029]", raw)
+        if several or (flow and not node.style and isinstance(value_of(node), str) and re.search(r"[,\[\]{}?:]", raw)):
+            return emit.quoted(node.value)
+        return raw or ("" if tagged else "null")

@@ -6,18 +6,20 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from krmfn.kyaml.resourcelist import Ref
+    from krmfn.kyaml.resource import Ref
 
 SEVERITIES = ("error", "warning", "info")
 MOST = 1000  # results in one list; what is more is counted
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+# What moves a terminal's cursor or hides text: controls, line breaks, marks of writing direction, lone surrogates.
+_CONTROL = "[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 
 
 class Result(NamedTuple):
     """One result. ``at``: line and column in the input, (0, 0) where they say nothing to the user.
 
-    ``path`` and ``place`` (the document's index in it) name the user's file under kpt."""
+    ``path`` and ``place`` (the document's index in it) name the user's file under kpt.
+    """
 
     severity: str
     message: str
@@ -30,9 +32,14 @@ class Result(NamedTuple):
     tags: tuple[tuple[str, str], ...] = ()
     at: tuple[int, int] = (0, 0)
 
+    @property
+    def rank(self) -> int:
+        """0 for an error; so is a severity that the specification does not know."""
+        return SEVERITIES.index(self.severity) if self.severity in SEVERITIES else 0
+
     def data(self) -> dict[str, Any]:
         """The result as it stands in ``results``; the severity is never left out, hosts would call it an info."""
-        out: dict[str, Any] = {"message": clean(self.message), "severity": self.severity}
+        out: dict[str, Any] = {"message": clean(self.message), "severity": SEVERITIES[self.rank]}
         if self.ref is not None:
             names = ("apiVersion", "kind", "namespace", "name")
             out["resourceRef"] = {key: value for key, value in zip(names, self.ref, strict=True) if value}
@@ -52,20 +59,22 @@ class Result(NamedTuple):
         where = f" {self.ref.kind} {self.ref.name}" if self.ref is not None else ""
         file = f" ({self.path})" if self.path else ""
         field = f" {self.field}:" if self.field else ""
-        return clean(f"[{self.severity}]{place}{where}{file}:{field} {self.message}")
+        return clean(f"[{SEVERITIES[self.rank]}]{place}{where}{file}:{field} {self.message}")
 
 
 def clean(text: str) -> str:
     """``text`` on one line, without characters that control a terminal or hide what is written."""
-    return _CONTROL.sub(lambda match: {"\n": " ", "\t": " "}.get(match.group(), "\ufffd"), text)
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", " ")
+    return re.sub(_CONTROL, lambda match: " " if match.group() in "\n\r\t" else "\ufffd", text)
 
 
 def sort(results: list[Result]) -> list[Result]:
     """Worst first, else in the order they were found; of more than MOST the least severe are only counted."""
-    ordered = sorted(results, key=lambda result: SEVERITIES.index(result.severity))
+    ordered = sorted(results, key=lambda result: result.rank)
     if len(ordered) > MOST:
         more = len(ordered) - MOST
-        worst = ordered[MOST].severity
-        note = Result(worst, f"{more} more results are not shown", ordered[MOST].ref, ordered[MOST].field)
+        note = Result(ordered[MOST].severity, f"{more} more results are not shown")
         ordered = [*ordered[:MOST], note]
     return ordered

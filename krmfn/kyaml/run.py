@@ -1,26 +1,38 @@
 """The run loop for all hosts: bytes in, one answer out.
 
 Hosts look at nothing but the exit status, and some delete what is missing from stdout. So the answer is
-written once, at the end, after everything succeeded; stray prints go to stderr.
+written once, at the end, after everything succeeded; stray prints go to stderr. Nothing but a signal ends
+the process with another status than OK, FINDINGS or UNREADABLE, and no traceback is shown unless DEBUG_VARIABLE
+is set: an error in the function itself is one line, UNREADABLE, and an empty stdout.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Iterable
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from krmfn.kyaml.errors import InputError
-from krmfn.kyaml.resourcelist import ResourceList, read
+import yaml
+
+from krmfn.kyaml.errors import InputError, Malformed
+from krmfn.kyaml.resourcelist import read
 from krmfn.kyaml.results import Result, clean, sort
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from krmfn.kyaml.listing import ResourceList
+
+    Process = Callable[[ResourceList], list[Result]]
 
 OK, FINDINGS, UNREADABLE = 0, 1, 2
 LIMIT = 512 * 1024 * 1024  # bytes of input
 LIMIT_VARIABLE = "KRMFN_MAX_INPUT_BYTES"
-
-Process = Callable[[ResourceList], list[Result]]
+DEBUG_VARIABLE = "KRMFN_DEBUG"
+_CHUNK = 1024 * 1024
+_SLOW = 100_000  # bytes above which the pure parser is worth a note
 
 
 class BadConfig(Exception):
@@ -49,80 +61,136 @@ class Answer:
         self.results = list(results)
 
 
-def answer(data: bytes, process: Process, kinds: Collection[str] = (), name: str = "stdin") -> Answer:
+def answer(data: bytes, process: Process, kinds: Collection[str] | None = None, name: str = "stdin") -> Answer:
     """Reads ``data``, runs ``process`` over it and gives the answer; never raises for bad input.
 
     With an error among the results a ResourceList goes out with its items as they came, and anything
-    else not at all, so that nothing half done goes through a pipe. ``name`` stands for the input in messages.
+    else not at all, so that nothing half done goes through a pipe. ``kinds`` are the kinds that ``process``
+    looks into (None: all). ``name`` stands for the input in messages.
     """
     try:
         items = read(data, kinds)
         results = sort(process(items))
-        bad = any(result.severity == "error" for result in results)
+        bad = any(result.rank == 0 for result in results)
         shown = "" if items.is_list else name
         lines = [result.line(shown) for result in results if result.severity != "info"]
+        if len(data) > _SLOW and not yaml.__with_libyaml__:
+            lines.append("note: PyYAML has no libyaml here, so reading takes some 30 times longer")
         if bad and not items.is_list:
             return Answer(FINDINGS, (), lines, results)
         out = list(items.render([result.data() for result in results], echo=bad))
         return Answer(FINDINGS if bad else OK, out, lines, results)
-    except InputError as error:
-        return Answer(UNREADABLE, (), [clean(f"[error] {name}: {error}")])
     except BadConfig as error:
-        return Answer(UNREADABLE, (), [clean(f"[error] {message}") for message in error.messages])
-    except RecursionError:
-        return Answer(UNREADABLE, (), [f"[error] {name}: the input is nested too deeply"])
-    except MemoryError:
-        return Answer(UNREADABLE, (), [f"[error] {name}: the input is too large for this machine's memory"])
+        return _unreadable(*error.messages)
+    except Exception as error:  # noqa: BLE001 - whatever it is, hosts must not take it for a result
+        return _failed(error, name)
+
+
+def _unreadable(*messages: str) -> Answer:
+    return Answer(UNREADABLE, (), [clean(f"[error] {message}") for message in messages])
+
+
+def _failed(error: Exception, name: str) -> Answer:
+    """The answer to an exception."""
+    if os.environ.get(DEBUG_VARIABLE):
+        from traceback import format_exception
+
+        return Answer(UNREADABLE, (), "".join(format_exception(error)).splitlines())
+    if isinstance(error, InputError):
+        return _unreadable(f"{name}: {error}")
+    if isinstance(error, Malformed):
+        return _unreadable(f"{name}: {error.message}")
+    if isinstance(error, RecursionError):
+        return _unreadable(f"{name}: the input is nested too deeply")
+    if isinstance(error, MemoryError):
+        return _unreadable(f"{name}: the input is too large for this machine's memory")
+    kind = type(error).__name__
+    return _unreadable(
+        f"internal error, {kind}: {error}. Nothing was written. "
+        f"Please report it with the input; {DEBUG_VARIABLE}=1 shows where it happened"
+    )
 
 
 def read_input(stream: IO[bytes]) -> bytes:
     """All of a stream. Raises InputError above the limit (LIMIT, or bytes stated by LIMIT_VARIABLE)."""
     stated = os.environ.get(LIMIT_VARIABLE, "")
     limit = int(stated) if stated.isascii() and stated.isdigit() else LIMIT
-    data = stream.read(limit + 1)
-    if len(data) > limit:
-        raise InputError(f"the input is larger than {limit} bytes; set {LIMIT_VARIABLE} to read more")
-    return data
+    data = io.BytesIO()  # grows in place and gives its bytes away without a copy
+    while chunk := stream.read(_CHUNK):
+        data.write(chunk)
+        if data.tell() > limit:
+            raise InputError(f"the input is larger than {limit} bytes; set {LIMIT_VARIABLE} to read more")
+    return data.getvalue()
 
 
 class Stdout:
-    """The process's real stdout, kept aside so that a stray print cannot reach it."""
+    """The process's real stdout, kept aside so that a stray print cannot reach it. Raises OSError if it is closed."""
 
     def __init__(self) -> None:
+        if sys.stdout is None:
+            raise OSError(9, "it is closed")
         sys.stdout.flush()
-        self.stream = os.fdopen(os.dup(sys.stdout.fileno()), "wb", buffering=0)
-        os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+        place = sys.stdout.fileno()
+        self.file = os.dup(place)
+        elsewhere = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else os.dup(sys.stderr.fileno())
+        os.dup2(elsewhere, place)
+        os.close(elsewhere)
 
     def write(self, parts: Iterable[bytes | memoryview]) -> None:
         """Writes all parts, whole. Raises OSError where the reader is gone or a disk is full."""
         for part in parts:
             left = memoryview(part)
             while left:
-                left = left[self.stream.write(left) :]
+                try:
+                    left = left[os.write(self.file, left) :]
+                except BlockingIOError:
+                    from select import select
+
+                    select([], [self.file], [])
 
 
-def filter_main(process: Process, kinds: Collection[str] = ()) -> int:
+def filter_main(process: Process, kinds: Collection[str] | None = None) -> int:
     """Filters stdin to stdout and returns the exit status."""
     # The default action does nothing for process 1 of a container.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
-    out = Stdout()
     try:
+        out = Stdout()
+    except OSError as error:
+        return _say([f"[error] cannot write to stdout: {error.strerror}"], UNREADABLE)
+    try:
+        if sys.stdin is None:
+            raise InputError("stdin is closed")
         reply = answer(read_input(sys.stdin.buffer), process, kinds)
+        return finish(out, reply)
     except InputError as error:
-        reply = Answer(UNREADABLE, (), [f"[error] {error}"])
-    return finish(out, reply)
+        return _say([f"[error] {error}"], UNREADABLE)
+    except OSError as error:
+        return _say([f"[error] cannot read stdin: {error.strerror}"], UNREADABLE)
+    except MemoryError:
+        return _say(["[error] the input is too large for this machine's memory"], UNREADABLE)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+        return 128 + signal.SIGINT
 
 
 def finish(out: Stdout, reply: Answer) -> int:
     """Writes an answer to stderr and stdout, and returns the exit status."""
-    for line in reply.errors:
-        sys.stderr.write(line + "\n")
+    _say(reply.errors, reply.status)
     try:
         out.write(reply.out)
     except BrokenPipeError:
-        sys.stderr.write("[error] stdout was closed before everything was written\n")
-        return UNREADABLE
+        return _say(["[error] stdout was closed before everything was written"], UNREADABLE)
     except OSError as error:
-        sys.stderr.write(f"[error] cannot write to stdout: {error.strerror}\n")
-        return UNREADABLE
+        return _say([f"[error] cannot write to stdout: {error.strerror}"], UNREADABLE)
     return reply.status
+
+
+def _say(lines: Iterable[str], status: int) -> int:
+    """Writes lines to stderr, as far as there is one; gives ``status`` back."""
+    try:
+        sys.stderr.writelines(line + "\n" for line in lines)
+        sys.stderr.flush()
+    except (AttributeError, OSError):
+        pass
+    return status

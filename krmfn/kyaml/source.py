@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from krmfn.kyaml.tree import Node, build
+from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.parse import build, place
 
-_BLANK = re.compile(r"(?:[ \t\r\n\x85\u2028\u2029]|(?:(?<=[ \t\r\n\x85\u2028\u2029])|\A)#[^\r\n\x85\u2028\u2029]*)*")
-_BREAK = re.compile(r"\r\n|[\r\n\x85\u2028\u2029]")
-_REST = re.compile(r"[ \t]*(?:(?<=[ \t])#[^\r\n\x85\u2028\u2029]*)?(?:\r\n|[\r\n\x85\u2028\u2029]|\Z)")
+if TYPE_CHECKING:
+    from krmfn.kyaml.tree import Node
+
+BREAKS = "\n\r\x85\u2028\u2029"  # what YAML 1.1, and so every host, takes for a line break
+# A comment needs no blank before it where a token has just ended. Possessive: long runs cost no memory.
+_BLANK = re.compile(r"(?:[ \t\r\n\x85\u2028\u2029]++|#[^\r\n\x85\u2028\u2029]*+)*+")
+_REST = re.compile(r"[ \t]*+(?:#[^\r\n\x85\u2028\u2029]*+)?(?:\r\n|[\r\n\x85\u2028\u2029]|\Z)")
+_PROPERTY = re.compile(r"!<[^>]*>|[&!][^\s,\[\]{}]*")
 
 
 class Edit:
@@ -29,17 +36,30 @@ class Source:
     Raises InputError where the text is not YAML.
     """
 
-    __slots__ = ("edits", "line", "roots", "text")
+    __slots__ = ("_breaks", "edits", "frozen", "line", "roots", "text")
 
-    def __init__(self, text: str, line: int = 1) -> None:
+    def __init__(self, text: str, line: int = 1, roots: list[Node] | None = None) -> None:
         self.text = text
         self.line = line
-        self.roots: list[Node] = build(text, line)
+        self.roots: list[Node] = build(text, line) if roots is None else roots
         self.edits: list[Edit] = []
+        self.frozen = False
+        self._breaks = ""
 
     def edit(self, start: int, end: int, new: str) -> None:
-        """Plans to replace ``text[start:end]`` by ``new``; of two insertions at one place the first comes first."""
+        """Plans to replace ``text[start:end]`` by ``new``; of two insertions at one place the first comes first.
+
+        Raises Malformed for a frozen text, which is there to be looked at only.
+        """
+        if self.frozen:
+            raise Malformed("an alias to an anchor outside this item", start)
         self.edits.append(Edit(start, end, new))
+
+    def copy(self, edited: bool = True) -> Source:
+        """The same text and trees, with the edits planned so far or with none."""
+        other = Source(self.text, self.line, self.roots)
+        other.edits = list(self.edits) if edited else []
+        return other
 
     def render(self, start: int = 0, end: int | None = None) -> str:
         """The text between two positions with the planned edits applied.
@@ -50,7 +70,7 @@ class Source:
         stop = len(self.text) if end is None else end
         parts, at = [], start
         for edit in sorted(self.edits, key=lambda e: (e.start, e.end)):
-            behind = end is not None and edit.start == edit.end == stop
+            behind = end is not None and edit.start == stop
             if behind or not start <= edit.start <= edit.end <= stop:
                 continue
             if edit.start < at:
@@ -61,27 +81,36 @@ class Source:
 
     def place(self, position: int) -> tuple[int, int]:
         """Line and column (from 1) of a position, in the whole input; lines as editors count them."""
-        before = self.text[:position]
-        start = max(before.rfind("\n"), before.rfind("\r") if "\n" not in before else -1) + 1
-        return self.line + before.count("\n"), position - start + 1
+        return place(self.text, position, self.line)
 
     def skip_blank(self, position: int) -> int:
         """The position of the next token: blanks, line breaks and comments skipped."""
         match = _BLANK.match(self.text, position)
         return match.end() if match else position
 
+    def properties(self, node: Node) -> tuple[list[str], int]:
+        """The tag and the anchor of a node as written, and where the last of them ends (its start if it has none)."""
+        found: list[str] = []
+        end = at = node.start
+        for _ in range((node.tag is not None) + (node.anchor is not None)):
+            match = _PROPERTY.match(self.text, at)
+            if match:
+                found.append(match.group())
+                end = match.end()
+                at = self.skip_blank(end)
+        return found, end
+
     def line_start(self, position: int) -> int:
         """Where the line of ``position`` starts."""
-        last = 0
-        window = max(0, position - 4096)
-        for match in _BREAK.finditer(self.text, window, position):
-            last = match.end()
-        if last or not window:
-            return last
-        return max((match.end() for match in _BREAK.finditer(self.text, 0, position)), default=0)
+        if not self._breaks:
+            self._breaks = "".join(char for char in BREAKS if char == "\n" or char in self.text)
+        start = 0
+        for char in self._breaks:
+            start = max(start, self.text.rfind(char, start, position) + 1)
+        return start
 
     def line_end(self, position: int) -> int:
-        """Where the next line starts, if only blanks and a comment follow ``position`` in its line; else -1."""
+        """Where the next line starts, if only blanks and a comment follow the token that ends here; else -1."""
         match = _REST.match(self.text, position)
         return match.end() if match else -1
 
@@ -89,11 +118,19 @@ class Source:
         """The column, from 0."""
         return position - self.line_start(position)
 
+    def ends_line(self, position: int) -> bool:
+        """True where a line break stands before ``position``."""
+        return position > 0 and self.text[position - 1] in BREAKS
+
     def newline(self, position: int) -> str:
-        """The line break of the line before ``position``, else the text's first one, else LF."""
-        near = list(_BREAK.finditer(self.text, max(0, position - 4096), position))
-        match = near[-1] if near else _BREAK.search(self.text)
-        return match.group() if match and match.group() in ("\n", "\r\n", "\r") else "\n"
+        """The line break to write at ``position``: that of the line before, else that of the first line, else LF."""
+        start = self.line_start(position)
+        if start == 0:
+            match = re.search(r"\r\n|\r|\n", self.text)
+            return match.group() if match else "\n"
+        if self.text[start - 1] == "\n":
+            return "\r\n" if self.text[start - 2 : start] == "\r\n" else "\n"
+        return "\r" if self.text[start - 1] == "\r" else "\n"
 
     def first_on_line(self, position: int) -> bool:
         """True where only blanks stand before ``position`` in its line."""

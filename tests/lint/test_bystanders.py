@@ -169,6 +169,6 @@ def test_r2_unserved_mention_not_flagged(text, reason):
 
 
 def test_bystanders_that_do_not_mention_us_are_not_parsed():
-    items = read(b"kind: Pod\nspec: {a: $(X)}\n---\nkind: Service\n").items
+    items = read(b"kind: Pod\nspec: {a: $(X)}\n---\nkind: Service\n", ()).items
     assert check_bystanders(items, [], []) == []
     assert [item._node for item in items] == [None, None]

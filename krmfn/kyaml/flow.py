@@ -1,0 +1,106 @@
+"""Edits inside ``[...]`` and ``{...}``, where entries are separated by commas and ends are exact."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from krmfn.kyaml import emit
+from krmfn.kyaml.access import aliases
+from krmfn.kyaml.expand import Copier
+from krmfn.kyaml.tree import Collection, Mapping, Node, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from krmfn.kyaml.source import Source
+
+
+class Span(NamedTuple):
+    """Text positions, end excluded."""
+
+    start: int
+    end: int
+
+
+def is_json(source: Source, position: int) -> bool:
+    """True where the outermost flow collection around a position looks like JSON: its first key is quoted."""
+    nodes = source.roots
+    node: Node | None = None
+    while nodes:
+        index = bisect_right(nodes, position, key=lambda n: n.start) - 1
+        node = nodes[index] if index >= 0 else None
+        if isinstance(node, Collection) and node.flow:
+            break
+        nodes = node.items if isinstance(node, Sequence) else []
+        if isinstance(node, Mapping):
+            nodes = [value for _, value in node.entries]
+    if isinstance(node, Sequence) and node.flow and node.items:
+        node = node.items[0]
+    if not isinstance(node, Mapping) or not node.flow or not node.entries:
+        return False
+    key = node.entries[0][0]
+    return isinstance(key, Scalar) and key.style == '"'
+
+
+def edit_entries(source: Source, node: Sequence, front: list[str], gone: set[int]) -> None:
+    """Plans to put texts at the front of a list and to take the entries with the indices ``gone`` out."""
+    if front:
+        _put_front(source, node, front, stays=len(node.items) > len(gone))
+    cut_out(source, [Span(item.start, item.end) for item in node.items], gone)
+
+
+def fill(source: Source, key: Node, value: Node, entries: list[Any]) -> None:
+    """Plans to put a list in place of the null ``value``, or the alias, of a key."""
+    shown = emit.flow(entries, is_json(source, key.start))
+    if value.end > value.start:
+        return source.edit(value.start, value.end, shown)
+    colon = source.skip_blank(key.end)
+    if source.text[colon : colon + 1] == ":":
+        source.edit(colon + 1, colon + 1, f" {shown}")
+    else:
+        source.edit(key.end, key.end, f": {shown}")
+
+
+def create(source: Source, mapping: Mapping, key: str, entries: list[Any]) -> None:
+    """Plans to put a key with a list in front of all others."""
+    json = is_json(source, mapping.start)
+    shown = f"{emit.scalar(key, True, not json)}: {emit.flow(entries, json)}"
+    _put_front(source, mapping, [shown], stays=bool(mapping.entries))
+
+
+def _put_front(source: Source, node: Collection, parts: list[str], stays: bool) -> None:
+    """Parts on lines of their own where the first entry stands so; ``stays``: an entry will follow them."""
+    first = next(node.children(), None)
+    at = source.line_end(node.head) if stays and first is not None else -1
+    if first is not None and 0 <= at <= first.start and source.first_on_line(first.start):
+        indent = source.text[source.line_start(first.start) : first.start]
+        newline = source.newline(first.start)
+        return source.edit(at, at, "".join(f"{indent}{part},{newline}" for part in parts))
+    glued = source.text[node.head : node.head + 1] == "#"
+    source.edit(node.head, node.head, ", ".join(parts) + (", " if stays else " " if glued else ""))
+
+
+def cut_out(source: Source, spans: list[Span], gone: set[int]) -> None:
+    """Plans to cut entries out: each with the comma behind it, or before it for the last ones.
+
+    The first entry leaves the line break behind it to the others.
+    """
+    if not gone:
+        return
+    last = max((i for i in range(len(spans)) if i not in gone), default=-1)
+    for i in sorted(index for index in gone if index < last):
+        start, end = spans[i].start, spans[i + 1].start
+        if i + 1 not in gone and not source.first_on_line(start) and source.line_start(end) > start:
+            end = source.skip_blank(spans[i].end) + 1
+            end += source.text[end : end + 1] == " "
+        source.edit(start, end, "")
+    if last < 0:  # a comma behind the last entry cannot stand alone
+        comma = source.skip_blank(spans[-1].end)
+        end = comma + 1 if source.text[comma] == "," else spans[-1].end
+        source.edit(spans[0].start, end, "")
+    elif last < len(spans) - 1:
+        source.edit(spans[last].end, spans[-1].end, "")
+
+
+def moved(source: Source, entry: Node) -> str:
+    """The text of an entry that is to stand at the front: raw, or without aliases where it has any."""
+    return Copier(source).inline(entry, flow=True) if aliases(entry) else source.text[entry.start : entry.end]
