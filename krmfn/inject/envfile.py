@@ -153,6 +153,8 @@ def _change(template: PodTemplate, key: str, places: list[int], wanted: dict[str
 def _agrees(node: object, wanted: dict[str, Any]) -> bool:
     """True where an entry has all that is wanted; what a user added to it stays."""
     data = to_data(node) if isinstance(node, Mapping) else {}
+    if "imagePullPolicy" in data and "imagePullPolicy" not in wanted:
+        return False
     same = (key in data and (key == "emptyDir" or data[key] == value) for key, value in wanted.items())
     return all(ok for key, ok in zip(wanted, same, strict=True) if key != "resources")
 

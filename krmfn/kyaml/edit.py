@@ -235,7 +235,9 @@ def _line_behind_name(source: Source, mapping: Mapping) -> tuple[int, int] | Non
     pairs = sorted(mapping.entries, key=lambda pair: getattr(pair[0], "value", "") != "name")
     for key, value in pairs:
         block = (isinstance(value, Scalar) and value.is_block) or (isinstance(value, Collection) and not value.flow)
-        if block or value.end == value.start or source.line_start(value.end) != source.line_start(key.start):
+        if block or is_null(value):  # a list may come in place of a null, behind the same line
+            continue
+        if source.line_start(value.end) != source.line_start(key.start):
             continue
         at = source.line_end(value.end)
         if at >= 0 and _is_plain_place(source, key):

@@ -82,14 +82,14 @@ def _put_front(source: Source, node: Collection, parts: list[str], stays: bool) 
 def cut_out(source: Source, spans: list[Span], gone: set[int]) -> None:
     """Plans to cut entries out: each with the comma behind it, or before it for the last ones.
 
-    The first entry leaves the line break behind it to the others.
+    An entry that was put in front of others in a line leaves them all blanks they had.
     """
     if not gone:
         return
     last = max((i for i in range(len(spans)) if i not in gone), default=-1)
     for i in sorted(index for index in gone if index < last):
         start, end = spans[i].start, spans[i + 1].start
-        if i + 1 not in gone and not source.first_on_line(start) and source.line_start(end) > start:
+        if i + 1 not in gone and not source.first_on_line(start):
             end = source.skip_blank(spans[i].end) + 1
             end += source.text[end : end + 1] == " "
         source.edit(start, end, "")
