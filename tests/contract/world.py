@@ -8,6 +8,7 @@ a second run changes nothing (T6), nothing but our own entries differs (T4), no 
 from __future__ import annotations
 
 import copy
+import difflib
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import yaml
@@ -258,12 +259,8 @@ def fresh(text: str) -> bool:
 
 def assert_kept(before: str, after: str) -> None:
     """Every line of the input stands in the output, in order; one that text came into has all its old characters."""
-    at = 0
-    for line in before.splitlines(keepends=True):
-        found = at if after.startswith(line, at) else after.find(f"\n{line}", at)
-        if found >= 0:
-            at = after.index(line, found) + len(line)
-            continue
-        for char in line:
-            at = after.find(char, at) + 1
-            assert at, f"lost: {line!r}\n{after}"
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    for what, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        rest = iter("".join(new[k:m]))
+        kept = what in ("equal", "insert") or all(char in rest for char in "".join(old[i:j]))
+        assert kept, f"lost: {''.join(old[i:j])!r}\n{after}"
