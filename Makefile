@@ -49,8 +49,8 @@ check: $(VENV)/.dev ## lint, format, types, the rules of the house, the Dockerfi
 	@$(BIN)/ruff format --quiet --diff
 	@echo "mypy --strict krmfn ..."
 	@$(BIN)/mypy --strict -p krmfn
-	@echo "mypy tests ..."
-	@$(BIN)/mypy -p tests
+	@echo "mypy tests bench ..."
+	@$(BIN)/mypy -p tests -p bench
 	@echo "import rules and other rules of the house ..."
 	@$(PYTEST) -q tests/test_house.py
 	@echo "hadolint Dockerfile ..."
@@ -85,7 +85,7 @@ lock: ## renew the lock files of the image's dependencies
 
 .PHONY: clean
 clean: ## remove .venv and every cache
-	rm -rf $(VENV) build dist .coverage htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-bench build dist .coverage htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 .PHONY: .venv
 .venv: $(VENV)/.dev ## set up the development environment only

@@ -1,0 +1,1 @@
+"""Benchmarks against peers, measured side by side: ``python -m bench``."""
