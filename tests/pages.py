@@ -28,7 +28,7 @@ import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.support import ROOT, TIMEOUT_SECONDS, missing, need
+from tests.support import ROOT, TIMEOUT_SECONDS, need
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -165,18 +165,22 @@ class Checkout:
 
 
 def copy_project(target: Path) -> None:
-    """Copies what git knows or would add."""
-    git = need("git")
-    listed = subprocess.run(
-        [git, "-C", str(ROOT), "ls-files", "-z", "-co", "--exclude-standard"], capture_output=True, check=False
-    )
-    if listed.returncode:
-        missing("this folder is not a git repository")
-    for name in filter(None, listed.stdout.decode().split("\0")):
+    """Copies what git knows or would add; without git (an archive of the project) what is not hidden."""
+    for name in _project_files():
         source = ROOT / name
         if source.is_file() or source.is_symlink():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target / name, follow_symlinks=False)
+
+
+def _project_files() -> list[str]:
+    if git := shutil.which("git"):
+        listed = subprocess.run(
+            [git, "-C", str(ROOT), "ls-files", "-z", "-co", "--exclude-standard"], capture_output=True, check=False
+        )
+        if listed.returncode == 0:
+            return [name for name in listed.stdout.decode().split("\0") if name]
+    return [name for name in _files() if "__pycache__" not in name]
 
 
 def check(block: Block, checkout: Checkout, update: bool = False) -> None:
@@ -254,8 +258,12 @@ def links(text: str) -> list[str]:
 
 def pages() -> list[str]:
     """Every Markdown page of the project."""
+    return [name for name in _files() if name.endswith(".md")]
+
+
+def _files() -> list[str]:
     names = []
     for folder, folders, files in os.walk(ROOT):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in {"wheels", "dist", "build"})
-        names += [str(Path(folder, f).relative_to(ROOT)) for f in sorted(files) if f.endswith(".md")]
+        names += [str(Path(folder, f).relative_to(ROOT)) for f in sorted(files)]
     return names
