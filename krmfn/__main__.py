@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
-from typing import TYPE_CHECKING
+
+from krmfn.kyaml.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command with ``argv`` (default: the process's) and returns the exit status."""
+    gc.disable()  # the process is short, and its trees have no cycles
     words = list(sys.argv[1:] if argv is None else argv)
     if not words and not sys.stdin.isatty():
         from krmfn.kyaml.run import filter_main

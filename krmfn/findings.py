@@ -5,7 +5,7 @@ docs/findings.md explains each code with an example; a test keeps the two in ste
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from krmfn.kyaml.resourcelist import Ref, Resource

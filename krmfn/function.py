@@ -5,8 +5,6 @@ read -> workloads.find -> backends.read -> inject -> lint; each step is a functi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from krmfn import backends, workloads
 from krmfn.findings import ERROR, Finding, Report
 from krmfn.gang import ADDRESS, RANK
@@ -15,6 +13,7 @@ from krmfn.inject.envfile import clear_template, treat_template
 from krmfn.inject.plan import Plan
 from krmfn.kyaml.access import depth, path_to
 from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.results import Result
 from krmfn.settings import matches
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from krmfn import function
 from krmfn.findings import CODES, ERROR
 from krmfn.kyaml.access import annotations_of, get, to_data
 from krmfn.kyaml.errors import InputError, Malformed
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.run import UNREADABLE, Answer, BadConfig, Stdout, answer, finish, read_input
 from krmfn.kyaml.source import Source
 from krmfn.settings import DEFAULTS, Settings, needs_check
@@ -78,7 +78,10 @@ def load_settings(node: Node, place: Callable[[Node], str]) -> Settings:
     from krmfn import config
 
     def where(path: tuple[str | int, ...]) -> str:
-        found = get(node, *path)
+        try:
+            found = get(node, *path)
+        except Malformed:  # a key that stands twice: the last one counts, as in go-yaml, but which is meant?
+            return ""
         return place(found) if found is not None else ""
 
     codes = frozenset(CODES)

@@ -15,29 +15,31 @@ lifecycle handlers           nothing, ever
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, Protocol
+
+    class EnvEntry(Protocol):
+        """One entry of a container's ``env``."""
+
+        @property
+        def name(self) -> str:
+            """The variable's name."""
+
+        @property
+        def value(self) -> str | None:
+            """The text of ``value``, None where there is none."""
+
+        @property
+        def value_from(self) -> Any | None:
+            """Whatever stands for ``valueFrom``, None where there is none."""
+
 
 # Group 1 is the name; `$$` has none. A `$` before anything else needs no token: it stays.
 _TOKEN = re.compile(r"\$(?:\$|\(([^)]*)\))")
-
-
-class EnvEntry(Protocol):
-    """One entry of a container's ``env``."""
-
-    @property
-    def name(self) -> str:
-        """The variable's name."""
-
-    @property
-    def value(self) -> str | None:
-        """The text of ``value``, None where there is none."""
-
-    @property
-    def value_from(self) -> Any | None:
-        """Whatever stands for ``valueFrom``, None where there is none."""
 
 
 class Reference(NamedTuple):

@@ -7,11 +7,13 @@ or that hosts read in different ways: contract R3's "wrong inside one item".
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 from krmfn.kyaml.access import PLAIN_TAGS, Slot, deref, get, is_null, slot, text, to_data, value_of
 from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Alias, Mapping, Node, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from typing import Any
 
 LISTS = ("initContainers", "containers")
 PROBES = ("startupProbe", "livenessProbe", "readinessProbe")

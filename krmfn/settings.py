@@ -6,8 +6,7 @@ all the rest of a run, so everything else imports this module and asks ``needs_c
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from krmfn.kyaml.record import NamedTuple
 from krmfn.versions import Version
 
 NOTHING: tuple[object, ...] = (None, "", [], {})

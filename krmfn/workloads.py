@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.kyaml.access import annotations_of, get, text
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.resourcelist import Ref, Resource, ref_of
 from krmfn.kyaml.tree import Mapping, Node, Sequence
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+
+from krmfn.kyaml.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from krmfn.gang import Reading

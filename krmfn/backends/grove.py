@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.backends.grove_checks import check
 from krmfn.backends.grove_forms import HELPERS, Place, address, is_own, judge, rank
 from krmfn.backends.grove_releases import generation
@@ -17,6 +15,7 @@ from krmfn.backends.grove_units import Shape, find_shapes
 from krmfn.findings import Finding, Report
 from krmfn.gang import Gang, Left, Member, Reading
 from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.kyaml.access import get, is_null, text, value_of
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.tree import Scalar
 from krmfn.settings import matches
 

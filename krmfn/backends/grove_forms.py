@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.backends import grove_releases as grove
 from krmfn.backends.grove_releases import generation, label_path
 from krmfn.backends.grove_roles import GANG
 from krmfn.gang import ADDRESS, ENV_FILE_REF, ENV_FILE_VOLUME, RANK, Address, FieldRef, Judge, Own, Rank, offset_of
 from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.backends.grove_tree import Clique
     from krmfn.podspec import EnvVar
     from krmfn.settings import Settings

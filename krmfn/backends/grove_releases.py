@@ -7,8 +7,7 @@ operator/api/common/labels.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from krmfn.kyaml.record import NamedTuple
 from krmfn.versions import Version
 
 # Variables. Those of a scaling group are only in the pods of its cliques.

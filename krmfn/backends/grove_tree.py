@@ -5,10 +5,9 @@ Source: operator/api/core/v1alpha1/podcliqueset.go and the defaulting webhook of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from krmfn.kyaml.access import get, is_null, slot, text, value_of
 from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Mapping, Node, Scalar, Sequence
 from krmfn.podspec import PodTemplate, pod_template
 

@@ -5,8 +5,6 @@ The letters A to P are the cases of contract G2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from krmfn.backends.grove_forms import check_leader
 from krmfn.backends.grove_roles import (
     GANG,
@@ -21,6 +19,7 @@ from krmfn.backends.grove_roles import (
 )
 from krmfn.gang import ADDRESS, RANK
 from krmfn.kubelet import mentions
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.settings import matches
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ Source: pkg/utils/pod/pod_utils.go of kubernetes-sigs/lws.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.gang import ADDRESS, Address, Gang, Judge, Member, Own, Rank, Reading, offset_of
 from krmfn.kyaml.access import get, is_null, text
 from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.tree import Scalar, Sequence
 from krmfn.podspec import EnvVar, PodTemplate, pod_template
 from krmfn.versions import Version

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK, FieldRef, Own
 from krmfn.inject import prelude
 from krmfn.inject.env import plan_env
@@ -11,11 +9,13 @@ from krmfn.inject.state import check_state
 from krmfn.kubelet import holders, mentions
 from krmfn.kyaml.access import key_text
 from krmfn.kyaml.edit import ListEdit
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Collection
 from krmfn.settings import matches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from krmfn.findings import Report
     from krmfn.gang import Judge, Left, Member

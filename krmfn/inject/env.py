@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from krmfn.gang import ADDRESS, RANK, FieldRef, Member, Own
 from krmfn.kubelet import references
 from krmfn.kyaml.edit import ListEdit, Move
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.podspec import Container, EnvVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from krmfn.findings import Report
     from krmfn.gang import Judge

@@ -10,16 +10,18 @@ The text of the writer's script is API, as the prelude's is: a change rolls ever
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from krmfn.gang import ENV_FILE_PATH, ENV_FILE_VOLUME, RANK
 from krmfn.kyaml.access import deref, get, key_text, slot, text, to_data
 from krmfn.kyaml.edit import ListEdit, Move
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.tree import Mapping, Sequence
 from krmfn.settings import matches
 from krmfn.versions import Version
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.findings import Report
     from krmfn.gang import Member
     from krmfn.inject.plan import Plan

@@ -7,12 +7,11 @@ is made once, at the anchor; else the alias is replaced by a copy and everything
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from krmfn.kyaml.access import aliases, deref, key_text, walk
 from krmfn.kyaml.edit import ListEdit, edit_list
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.expand import expand_alias
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Alias, Mapping, Sequence
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ and an old one stays there for as long as manifests may hold it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.gang import contains_stand_in as contains_stand_in
 from krmfn.gang import offset_of as offset_of
 from krmfn.gang import stand_in as stand_in
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from krmfn.gang import RANK
 from krmfn.inject import prelude
+from krmfn.kyaml.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from krmfn.findings import Report

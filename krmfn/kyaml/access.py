@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.scalars import resolve
 from krmfn.kyaml.tree import Alias, Collection, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from krmfn.kyaml.scalars import Value
 

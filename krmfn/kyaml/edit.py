@@ -6,16 +6,17 @@ the text. Comments stay with what they describe.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
 from krmfn.kyaml import emit, flow
 from krmfn.kyaml.access import aliases, deref, is_null, leaf, walk
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.expand import Copier, insert_lines
 from krmfn.kyaml.flow import Span
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Alias, Collection, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.kyaml.source import Source
 
 

@@ -7,7 +7,11 @@ they are written in JSON's double quotes, or as a literal block where they have 
 from __future__ import annotations
 
 import re
-from typing import Any
+
+from krmfn.kyaml.record import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _PLAIN = r"(?:[A-Za-z/]|-[A-Za-z]|\$[({])[A-Za-z0-9_./$(){}\[\]'+@%=:\-]*"
 _WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")

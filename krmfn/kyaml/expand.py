@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from krmfn.kyaml import emit
 from krmfn.kyaml.access import MAX_NESTING, deref, value_of, walk
 from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.tree import Alias, Collection, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:

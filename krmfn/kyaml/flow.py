@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.kyaml import emit
 from krmfn.kyaml.access import aliases
 from krmfn.kyaml.expand import Copier
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Collection, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from krmfn.kyaml.source import Source
 
 

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, Any
 
 from krmfn.kyaml import emit, flow
 from krmfn.kyaml.access import deref, first, is_null, key_text, leaf, text
 from krmfn.kyaml.edit import remove_keys
 from krmfn.kyaml.errors import InputError, Malformed
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.resource import Resource
 from krmfn.kyaml.source import Source
 from krmfn.kyaml.tree import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from krmfn.kyaml.outline import Piece
 

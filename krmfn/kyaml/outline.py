@@ -10,11 +10,11 @@ who then parses the text whole. A plain stream is cut at its document markers, w
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 
 from krmfn.kyaml.parse import MAX_DEPTH, event_source, has_depth_limit
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable

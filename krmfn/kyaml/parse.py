@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from krmfn.kyaml.errors import InputError, UndefinedAlias
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.tree import Alias, Collection, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    Event = Any  # yaml.Event; its subclasses have different attributes
     from collections.abc import Callable
 
 MAX_DEPTH = 1000  # libyaml's own limit since 0.2.6; every other parser is held to the same
 TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
-
-Event = Any  # yaml.Event; its subclasses have different attributes
 
 
 def event_source(text: str | bytes) -> Callable[[], Event]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from krmfn.kyaml.access import deref, first, first_annotations, get, key_text, text
 from krmfn.kyaml.edit import remove_keys
 from krmfn.kyaml.errors import InputError, Malformed, UndefinedAlias
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.source import Source
 from krmfn.kyaml.tree import Mapping, Node, Sequence
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING
 
 from krmfn.kyaml.access import anchors, deref, is_null, key_text, text
 from krmfn.kyaml.errors import InputError, UndefinedAlias
 from krmfn.kyaml.listing import Pieces, ResourceList, Whole, only
 from krmfn.kyaml.outline import CannotCut, cut_list, cut_stream, outline
 from krmfn.kyaml.parse import place
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.resource import Ref, Resource, ref_of
 from krmfn.kyaml.source import Source
 from krmfn.kyaml.tree import Mapping

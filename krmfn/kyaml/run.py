@@ -12,16 +12,17 @@ import io
 import os
 import signal
 import sys
-from typing import IO, TYPE_CHECKING
 
 import yaml
 
 from krmfn.kyaml.errors import InputError, Malformed
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.resourcelist import read
 from krmfn.kyaml.results import Result, clean, sort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
+    from typing import IO
 
     from krmfn.kyaml.listing import ResourceList
 

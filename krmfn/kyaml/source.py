@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.parse import build, place
+from krmfn.kyaml.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from krmfn.kyaml.tree import Node

@@ -7,7 +7,7 @@ links and is acyclic but for ``Alias.target``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from krmfn.kyaml.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from krmfn.findings import Report
 from krmfn.gang import ADDRESS, RANK
 from krmfn.kyaml.access import annotations_of, deref, get, key_text, text
 from krmfn.kyaml.errors import InputError, Malformed
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.resourcelist import ref_of
 from krmfn.kyaml.tree import Mapping, Scalar, Sequence
 from krmfn.lint.texts import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import Any
 
     from krmfn.findings import Finding
     from krmfn.kyaml.resourcelist import Resource

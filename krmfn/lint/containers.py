@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from krmfn.gang import ADDRESS, RANK
 from krmfn.kubelet import holders, mentions
+from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.lint import references
 from krmfn.lint.texts import (
     ARGS,

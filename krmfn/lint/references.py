@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.gang import ADDRESS, RANK
 from krmfn.kubelet import references
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.lint.texts import HOOK, PROBE, SCRIPT, WIDTH, WORD, Text, in_comment, listed, shown
 
 if TYPE_CHECKING:

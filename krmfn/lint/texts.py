@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.gang import ADDRESS, RANK
 from krmfn.kubelet import mentions
 from krmfn.kyaml import tree
 from krmfn.kyaml.access import deref, slot
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

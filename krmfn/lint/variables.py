@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.findings import ERROR
 from krmfn.gang import ADDRESS, RANK
 from krmfn.kubelet import mentions
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.lint.texts import listed, user_texts
 
 if TYPE_CHECKING:
