@@ -36,8 +36,8 @@ SERVICE_VARIABLES = (
     "KUBERNETES_PORT_443_TCP_ADDR",
 )
 _UNKNOWN = re.compile(r"<[^<>]+>")
-_DIGITS = re.compile(r"0|[1-9][0-9]*")
-_WRITTEN = re.compile(r"\$\(\(([0-9]+)\+GROVE_PCLQ_POD_INDEX\)\)")
+_DIGITS = re.compile(r"0|[1-9][0-9]{0,17}")
+_WRITTEN = re.compile(r"\$\(\(([0-9]{1,18})\+GROVE_PCLQ_POD_INDEX\)\)")
 
 
 class Seen(NamedTuple):
@@ -76,7 +76,7 @@ def see(
         entries = [e._replace(value=rank, value_from=None) if e.name == RANK else e for e in entries]
     below = _below(container, pod, config_maps)
     env = resolve_env(entries, below, lambda source: _value(source, container, pod, config_maps, problems))
-    wrapper, _ = prelude.unwrap(container.command.words)
+    wrapper = _wrapper(container)
     words = (*container.command.words, *container.args.words)
     problems += _refused(container, entries, pod)
     problems += _unresolved(container, entries, words, below, env)
@@ -119,6 +119,13 @@ def run_prelude(names: Sequence[str], argv: Sequence[str], env: Mapping[str, str
     number = str(offset + int(index))
     exported = {name: env[name].replace(held, number) for name in names if name in env}
     return [word.replace(held, number) for word in argv], {**env, **exported}
+
+
+def _wrapper(container: Container) -> prelude.Wrapper | None:
+    try:
+        return prelude.unwrap(container.command.words)[0]
+    except prelude.PreludeEdited:  # in a container that is left alone; in any other it is an error of the function
+        return None
 
 
 def _source(container: Container, env: Mapping[str, str]) -> str:

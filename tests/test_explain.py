@@ -572,6 +572,38 @@ def test_namespace_and_replicas_that_are_not_there(explain):
     assert "the gang of 2 pods: replicas is 0, so there are none\n" in shown
 
 
+def test_workloads_that_make_no_pods(explain):
+    status, shown = explain(lws(container("/e"), size=0))
+    assert (status, shown.splitlines()[-1]) == (0, "the gang of 0 pods: size is 0, so there are none")
+    roles = [{"name": "prefill", "spec": {"replicas": 2}}, {"name": "decode"}]
+    kinds = {"apiVersion": "disaggregatedset.x-k8s.io/v1", "kind": "DisaggregatedSet"}
+    status, shown = explain({**kinds, "metadata": {"name": "ds"}, "spec": {"roles": roles}})
+    assert (status, shown.splitlines()[1]) == (0, "as it is; no gang")
+
+
+def test_what_only_the_pods_need_is_read_with_care(explain, tmp_path):
+    """Labels do not matter to the function, but a label that stands twice makes it unclear what a pod gets."""
+    (tmp_path / "twice.yaml").write_text(
+        "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: x}\nspec:\n"
+        "  leaderWorkerTemplate:\n    workerTemplate:\n      metadata: {labels: {a: b}, labels: {a: c}}\n"
+        "      spec: {containers: [{name: c, image: i, command: [/e]}]}\n"
+    )
+    ran = run_krmfn(b"", "explain", "twice.yaml", cwd=tmp_path)
+    assert (ran.status, ran.stderr) == (1, "")
+    assert b"not injected: it has errors\nerror: spec.leaderWorkerTemplate" in ran.stdout
+    assert b"key 'labels' stands twice" in ran.stdout
+
+
+def test_edited_prelude_in_a_container_that_is_left_alone(explain):
+    """Contract P8 says that it is an error, but not of a container that is excluded."""
+    edited = container("/bin/sh", "-c", "# krmfn prelude v1: edited", "modelplane", "/e", name="x")
+    manifest = pcs(container("/e", R), workers=1)
+    manifest["spec"]["template"]["cliques"][1]["spec"]["podSpec"]["containers"].append(edited)
+    assert explain(manifest)[0] == 1
+    status, shown = explain(manifest, settings=config(containers={"exclude": ["x"]}))
+    assert (status, "x       /bin/sh -c '# krmfn prelude v1: edited' modelplane /e\n" in shown) == (0, True)
+
+
 # -- long lists
 
 

@@ -14,10 +14,15 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
+from krmfn import function
 from krmfn.cli import main
+from krmfn.function import KINDS
 from krmfn.gang import RANK
 from krmfn.inject import prelude
+from krmfn.kyaml import resourcelist
+from krmfn.settings import DEFAULTS
 from krmfn.simulate import WontStart, run_prelude
+from tests.gangs import processes
 from tests.shells import ENGINE_STATUS, SHELL_ADDS, SHELL_RESETS, Engine, Shell
 from tests.support import need, shared, shared_files
 
@@ -69,6 +74,44 @@ def test_prelude_without_a_command_does_not_start(engine):
     assert engine.start(DASH, prelude.wrap([], [RANK], "/bin/sh"), {RANK: "1"}).status == 64
     with pytest.raises(WontStart):
         run_prelude([RANK], [], {RANK: "1"})
+
+
+# -- whole gangs, run
+
+
+@pytest.mark.parametrize("gen", ["0.1.0-alpha.6", "0.1.0-alpha.8", "0.1.0-alpha.12", "0.1.0-alpha.14"])
+@pytest.mark.parametrize("path", shared_files("fixtures/grove/*.yaml", "fixtures/cases/*-grove-*.yaml"))
+def test_agrees_with_what_runs(path: Path, gen, engine):
+    """The engine stands where the user's program stood; it sees the argv and the variables that explain shows."""
+    status, found = explain("--grove-version", gen, str(path))
+    shown = {
+        (pod["hostname"], one["name"]): one
+        for workload in found
+        for pod in pods_of(workload)
+        for one in pod["containers"]
+    }
+    if status or not shown:
+        return
+    items = resourcelist.read(path.read_bytes(), KINDS)
+    assert not function.inject(items, DEFAULTS).failed
+    ran = 0
+    for document in b"".join(items.render([])).decode().split("\n---"):
+        if "kind: PodCliqueSet" not in document:
+            continue
+        for process in processes(document, gen):
+            one = shown[process.pod.host, process.container.name]
+            if process.pod.pod_index > 1 or not process.container.command.words:
+                continue
+            own = {RANK: one["rank"], "MODELPLANE_LEADER_ADDRESS": one["leaderAddress"], **one["derivedEnv"]}
+            argv, environ = process.words, process.env
+            if one["rankFrom"] == "prelude":
+                started = engine.start(DASH, [*argv[:4], engine.path, *argv[5:]], environ)
+                assert started.status == ENGINE_STATUS
+                argv, environ = [argv[4], *(started.argv or [])], started.environ
+            assert argv == one["argv"]
+            assert {name: environ.get(name) for name in own} == own
+            ran += 1
+    assert ran or all(one["argv"][0].startswith("<entrypoint") for one in shown.values())
 
 
 # -- an independent model of pods, environments and words

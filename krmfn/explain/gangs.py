@@ -26,6 +26,7 @@ FIRST_PODS = 3  # shown of the pods that one template makes, without --all
 MOST_PODS = 2000  # of one gang that are looked at at all, without --all
 # Takes the rank's place to find where it goes; a private-use character, which no manifest has.
 MARK = "\ue000"
+_FIRST = ("container", "sidecar", "init", "writer")  # whose rank is the pod's
 
 
 class Focus(NamedTuple):
@@ -119,7 +120,8 @@ class Scene(NamedTuple):
 
 def kinds_on(workload: Workload, reading: Reading, version: Version | None, scene: Scene) -> tuple[KindView, ...]:
     """The workload's gangs as a release makes them."""
-    return tuple(_kind(workload, reading, gang, version, scene) for gang in reading.gangs)
+    gangs = (gang for gang in reading.gangs if gang.members)
+    return tuple(_kind(workload, reading, gang, version, scene) for gang in gangs)
 
 
 def _kind(workload: Workload, reading: Reading, gang: Gang, version: Version | None, scene: Scene) -> KindView:
@@ -174,13 +176,13 @@ def _fold(run: list[Pod], ranks: list[tuple[str, str]], scene: Scene) -> list[Po
 
 
 def _number(rank: str) -> int | None:
-    return int(rank) if rank.isascii() and rank.isdigit() else None
+    return int(rank) if rank.isascii() and rank.isdigit() and len(rank) < 10 else None
 
 
 def view_of(pod: Pod, scene: Scene) -> PodView:
     """One pod with all its containers."""
     containers = [_container(container, pod, scene) for container in pod.member.template.containers]
-    served = [view for view in containers if view.kind in ("container", "sidecar")] or containers
+    served = sorted(containers, key=lambda view: _FIRST.index(view.kind))
     rank = next((view.rank for view in served if view.rank is not None), None)
     address = next((view.address for view in served if view.address is not None), None)
     return PodView(pod.host, _role(pod), rank, address, tuple(containers))

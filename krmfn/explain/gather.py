@@ -91,7 +91,9 @@ def read_input(name: str, data: bytes, settings: Settings | None, inputs: list[I
         if any(item.kind in KINDS or item.kind == "ConfigMap" for item in items.items):
             own = (settings_of(items) if settings is None else settings)._replace(mode="Inject")
             outcome = inject(items, own)
-            inputs.append(Input(name, read(b"".join(items.render([])), KINDS), own, outcome))
+            if outcome.changed:
+                items = read(b"".join(items.render([])), KINDS)
+            inputs.append(Input(name, items, own, outcome))
         elif all(item.kind in ("", "?") for item in items.items):
             return "no Kubernetes manifest"
     except InputError as error:

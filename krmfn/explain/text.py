@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     P = TypeVar("P")
 
 NARROWEST = 40  # columns; a narrower terminal wraps by itself
+LEAST_ROOM = 20  # for a command line, whatever stands before it
+WIDEST_RANK = 24  # of a text that is no number
 SHOWN_HOSTS = 3
 _BOLD, _RED, _DIM = "1", "31", "2"
 _IN_DOUBLE_QUOTES = re.compile(r'["$`\\!]')
@@ -106,8 +108,9 @@ def _workload(workload: WorkloadView, at: Screen) -> Iterator[str]:
             yield from _gang([(part.release, part.kinds[k].gangs[g]) for part in workload.parts], at)
         more = kind.copies - len(kind.gangs)
         named = f"gang {kind.name}" if kind.name else "the gang"
-        if not kind.copies:
-            yield f"\n{named} of {kind.size} pods: replicas is 0, so there are none"
+        if not kind.gangs:
+            zero = "replicas" if kind.size else "size"
+            yield f"\n{named} of {kind.size} pods: {zero} is 0, so there are none"
         elif more:
             like = clean(kind.gangs[0].name)
             yield at.paint(_DIM, f"\n... {more} more gang{'s' * (more > 1)} of {kind.size} pods like {like}")
@@ -147,7 +150,7 @@ def _gang(views: Sequence[tuple[Release, GangView]], at: Screen) -> Iterator[str
         yield f"  {ADDRESS} {shown}{mark}"
     rows = [(release, view.rows) for release, view in views]
     ranks = [row.rank or "-" for _, view in views for row in view.rows if isinstance(row, PodView)]
-    wide = max(map(len, [*map(clean, ranks), "RANK"]))
+    wide = min(max(map(len, [*map(clean, ranks), "RANK"])), WIDEST_RANK)
     yield f"  {'RANK':<{wide}}  ROLE    POD"
     labels = [
         _label(c) for _, view in views for pod in view.pods for c in pod.containers if matches((at.pattern,), c.name)
@@ -200,7 +203,7 @@ def _label(container: ContainerView) -> str:
 
 def _container(container: ContainerView, indent: str, wide: int, at: Screen) -> Iterator[str]:
     lead = f"{indent}{_label(container):<{wide}}  "
-    room = None if at.width is None else at.width - len(lead)
+    room = None if at.width is None else max(at.width - len(lead), LEAST_ROOM)
     if container.kind == "writer" and not at.everything:
         yield f"{lead}writes the rank for the other containers"
     elif at.everything:
