@@ -22,23 +22,7 @@ if TYPE_CHECKING:
 
 README = (ROOT / "README.md").read_text("utf-8")
 # What a machine has that somebody calls empty, besides Python and make.
-BARE = [
-    "sh",
-    "cat",
-    "chmod",
-    "cp",
-    "cut",
-    "dirname",
-    "env",
-    "false",
-    "head",
-    "ln",
-    "ls",
-    "mkdir",
-    "mktemp",
-    "mv",
-    "printf",
-]
+BARE = ["sh", "cat", "chmod", "cp", "cut", "dirname", "env", "false", "head", "ln", "ls", "mkdir", "mktemp", "mv"]
 BARE += ["printf", "rm", "rmdir", "sed", "sort", "stat", "tail", "test", "touch", "tr", "true", "uname", "wc"]
 PIP_CONFIGS = ["~/.config/pip/pip.conf", "~/.pip/pip.conf"]
 
