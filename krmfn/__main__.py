@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command with ``argv`` (default: the process's) and returns the exit status."""
-    gc.disable()  # the process is short, and its trees have no cycles
     words = list(sys.argv[1:] if argv is None else argv)
     if not words and not sys.stdin.isatty():
+        gc.disable()  # one list and no more: nothing that is made has to be found again
         from krmfn.kyaml.run import filter_main
 
         return filter_main(_process, _kinds())

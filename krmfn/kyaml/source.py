@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from krmfn.kyaml.tree import Node
 
 BREAKS = "\n\r\x85\u2028\u2029"  # what YAML 1.1, and so every host, takes for a line break
-# A comment needs no blank before it where a token has just ended. Possessive: long runs cost no memory.
-_BLANK = re.compile(r"(?:[ \t\r\n\x85\u2028\u2029]++|#[^\r\n\x85\u2028\u2029]*+)*+")
-_REST = re.compile(r"[ \t]*+(?:#[^\r\n\x85\u2028\u2029]*+)?(?:\r\n|[\r\n\x85\u2028\u2029]|\Z)")
-_PROPERTY = re.compile(r"!<[^>]*>|[&!][^\s,\[\]{}]*")
+# A comment needs no blank before it where a token has just ended. Possessive: long runs cost no memory. The
+# breaks are filled in as they occur in the text: a class with all five takes milliseconds to compile.
+_BLANK = r"(?:[ \t@]++|#[^@]*+)*+"
+_REST = r"[ \t]*+(?:#[^@]*+)?(?:\r\n|[@]|\Z)"
+_PROPERTY = r"!<[^>]*>|[&!][^\s,\[\]{}]*"
 
 
 class Edit:
@@ -85,7 +86,7 @@ class Source:
 
     def skip_blank(self, position: int) -> int:
         """The position of the next token: blanks, line breaks and comments skipped."""
-        match = _BLANK.match(self.text, position)
+        match = self._pattern(_BLANK).match(self.text, position)
         return match.end() if match else position
 
     def properties(self, node: Node) -> tuple[list[str], int]:
@@ -93,7 +94,7 @@ class Source:
         found: list[str] = []
         end = at = node.start
         for _ in range((node.tag is not None) + (node.anchor is not None)):
-            match = _PROPERTY.match(self.text, at)
+            match = re.compile(_PROPERTY).match(self.text, at)
             if match:
                 found.append(match.group())
                 end = match.end()
@@ -102,16 +103,22 @@ class Source:
 
     def line_start(self, position: int) -> int:
         """Where the line of ``position`` starts."""
-        if not self._breaks:
-            self._breaks = "".join(char for char in BREAKS if char == "\n" or char in self.text)
         start = 0
-        for char in self._breaks:
+        for char in self._own_breaks():
             start = max(start, self.text.rfind(char, start, position) + 1)
         return start
 
+    def _own_breaks(self) -> str:
+        if not self._breaks:
+            self._breaks = "".join(char for char in BREAKS if char == "\n" or char in self.text)
+        return self._breaks
+
+    def _pattern(self, pattern: str) -> re.Pattern[str]:
+        return re.compile(pattern.replace("@", self._own_breaks()))
+
     def line_end(self, position: int) -> int:
         """Where the next line starts, if only blanks and a comment follow the token that ends here; else -1."""
-        match = _REST.match(self.text, position)
+        match = self._pattern(_REST).match(self.text, position)
         return match.end() if match else -1
 
     def column(self, position: int) -> int:
