@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -14,7 +15,7 @@ from krmfn.cli import add_config, complain, settings_from
 from krmfn.function import KINDS
 from krmfn.host import process_with
 from krmfn.kyaml.errors import InputError
-from krmfn.kyaml.resourcelist import read
+from krmfn.kyaml.resourcelist import BOM, read
 from krmfn.kyaml.results import clean
 from krmfn.kyaml.run import FINDINGS, UNREADABLE, BadConfig, answer
 
@@ -79,18 +80,17 @@ def inject_command(words: Sequence[str]) -> int:
 
 
 def find_files(paths: Sequence[str]) -> Iterator[Found]:
-    """The named files, and the manifests in the named folders, sorted. Raises OSError for a missing one.
+    """The named files, and the manifests in the named folders, sorted, each once. Raises OSError for a missing one.
 
     In a folder, links that lead out of it are left alone, and so is what is no regular file.
     """
+    seen: set[str] = set()
     for path in paths:
-        if path == "-":
-            yield Found(path, True)
-        elif os.path.isdir(path):
-            yield from _in_folder(path)
-        else:
-            os.stat(path)
-            yield Found(path, True)
+        for found in _in_folder(path) if path != "-" and os.path.isdir(path) else [Found(path, True)]:
+            real = found.path if found.path == "-" else os.path.realpath(found.path, strict=True)
+            if real not in seen:
+                seen.add(real)
+                yield found
 
 
 def _in_folder(top: str) -> Iterator[Found]:
@@ -153,8 +153,9 @@ def _print(done: list[Done], diff: bool) -> int:
         if diff:
             parts.append(_diff(path, before, after))
             continue
-        if len(done) > 1 and not after.startswith(b"---"):
-            parts.append(b"---\n")
+        if len(done) > 1:
+            after = after.removeprefix(BOM)
+            parts.append(_separator(after, first=not parts))
         parts.append(after if after.endswith(b"\n") else after + b"\n")
     try:
         sys.stdout.buffer.write(b"".join(parts))
@@ -165,13 +166,23 @@ def _print(done: list[Done], diff: bool) -> int:
     return 0
 
 
+def _separator(after: bytes, first: bool) -> bytes:
+    """What has to stand before one of several documents: a directive only follows the end of the one before."""
+    start = re.match(rb"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(---|%)?", after)
+    mark = start.group(1) if start else None
+    if mark == b"%":
+        return b"" if first else b"...\n"
+    return b"" if mark else b"---\n"
+
+
 def _diff(path: str, before: bytes, after: bytes) -> bytes:
     if before == after:
         return b""
     import difflib
 
-    old, new = (text.decode("utf-8").splitlines(keepends=True) for text in (before, after))
-    lines = difflib.unified_diff(old, new, path, f"{path} (injected)")
+    old, new = (re.findall(r"[^\n]*\n|[^\n]+", text.decode("utf-8")) for text in (before, after))
+    name = clean(path)
+    lines = difflib.unified_diff(old, new, name, name, tofiledate="(injected)")
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     ).encode()
