@@ -1,0 +1,314 @@
+"""``krmfn inject``: files and folders (issue 2, point 6)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from tests.contract.manifests import lws, pcs, resource_list
+from tests.contract.world import ADDRESS, envs, inject
+from tests.support import Run, need, run_krmfn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MENTION = "$(MODELPLANE_RANK)"
+BROKEN = pcs(f"args: [{MENTION}]")
+READY = inject(lws("")).text
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name:   s}\n"
+
+
+def write(folder: Path, files: dict[str, str | bytes]) -> None:
+    """Files with their contents, by path."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def read(folder: Path) -> dict[str, bytes]:
+    """The same back; links are not followed."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def krmfn(folder: Path, *words: str, stdin: bytes = b"") -> Run:
+    """``krmfn inject`` in a folder."""
+    return run_krmfn(stdin, "inject", *words, cwd=folder)
+
+
+# -- print
+
+
+def test_print_is_what_the_filter_gives(tmp_path):
+    write(tmp_path, {"a.yaml": lws("", "")})
+    done = krmfn(tmp_path, "a.yaml")
+    assert (done.status, done.stderr) == (0, "")
+    assert done.stdout.decode() == inject(lws("", "")).text
+    assert read(tmp_path)["a.yaml"].decode() == lws("", "")
+
+
+def test_print_of_several_files_is_one_stream(tmp_path):
+    files = {
+        "a.yaml": lws("").rstrip("\n"),
+        "b.yaml": "---\n" + lws(""),
+        "c.yaml": "# c\n---\n" + SERVICE,
+        "d.json": json.dumps(yaml.safe_load(lws(""))),
+        "e.yaml": "%YAML 1.1\n---\n" + SERVICE,
+        "f.yaml": b"\xef\xbb\xbf" + SERVICE.encode(),
+        "g.yaml": SERVICE + "...\n",
+    }
+    write(tmp_path, files)
+    done = krmfn(tmp_path, ".")
+    assert done.status == 0, done.stderr
+    docs = list(yaml.safe_load_all(done.stdout.decode()))
+    assert [doc["kind"] for doc in docs] == ["LeaderWorkerSet"] * 2 + ["Service", "LeaderWorkerSet"] + ["Service"] * 3
+    assert done.stdout.count(ADDRESS.encode()) == 3
+
+
+def test_stdin_is_a_dash(tmp_path):
+    done = krmfn(tmp_path, "-", stdin=lws("").encode())
+    assert done.stdout.decode() == inject(lws("")).text
+    assert krmfn(tmp_path, "-", "-", stdin=lws("").encode()).stdout == done.stdout
+    assert krmfn(tmp_path, "--diff", "-", stdin=lws("").encode()).stdout.startswith(b"--- -\n+++ -\t(injected)\n")
+    refused = krmfn(tmp_path, "--in-place", "-", stdin=lws("").encode())
+    assert (refused.status, refused.stdout) == (2, b"")
+
+
+def test_a_file_named_twice_is_taken_once(tmp_path):
+    write(tmp_path, {"d/a.yaml": lws("")})
+    (tmp_path / "d" / "link.yaml").symlink_to("a.yaml")
+    done = krmfn(tmp_path, "d/a.yaml", "d", "./d/a.yaml")
+    assert done.stdout.decode() == inject(lws("")).text
+
+
+# -- which files
+
+
+def test_folders_are_searched_for_manifests(tmp_path):
+    write(
+        tmp_path,
+        {
+            "app/a.yaml": lws(""),
+            "app/deep/er/b.yml": lws(""),
+            "app/c.json": json.dumps(yaml.safe_load(lws(""))),
+            "app/notes.txt": lws(""),
+            "app/a.yaml.bak": lws(""),
+            "app/.git/d.yaml": lws(""),
+            "app/.hidden/e.yaml": lws(""),
+            "app/values.yaml": "replicas: 3\n",
+            "app/list.yaml": "- a\n- b\n",
+            "app/chart.yaml": "kind: {{ .Values.kind }}\n",
+            "app/empty.yaml": "",
+            "app/latin.yaml": b"a: \xff\n",
+            "app/service.yaml": SERVICE,
+        },
+    )
+    before = read(tmp_path)
+    done = krmfn(tmp_path, "--in-place", "app")
+    assert done.status == 0, done.stderr
+    after = read(tmp_path)
+    assert sorted(name for name in after if after[name] != before[name]) == [
+        "app/a.yaml",
+        "app/c.json",
+        "app/deep/er/b.yml",
+    ]
+    assert done.stdout.decode().splitlines() == ["app/a.yaml", "app/c.json", "app/deep/er/b.yml"]
+    assert done.stderr == "5 files left alone: no Kubernetes manifest\n"
+
+
+def test_a_folder_of_editors_and_links(tmp_path):
+    write(tmp_path, {"app/a.yaml": lws(""), "other/b.yaml": lws("")})
+    (tmp_path / "app" / ".#a.yaml").symlink_to("me@host.1:2")  # an editor's lock leads nowhere
+    (tmp_path / "app" / "gone.yaml").symlink_to("nowhere.yaml")
+    (tmp_path / "app" / "out.yaml").symlink_to("../other/b.yaml")
+    (tmp_path / "app" / "loop").symlink_to(".")
+    (tmp_path / "app" / "loop.yaml").symlink_to("loop.yaml")
+    os.mkfifo(tmp_path / "app" / "pipe.yaml")
+    (tmp_path / "app" / "folder.yaml").mkdir()
+    done = krmfn(tmp_path, "--in-place", "app")
+    assert (done.status, done.stdout) == (0, b"app/a.yaml\n"), done.stderr
+    assert (tmp_path / "other" / "b.yaml").read_text() == lws("")
+
+
+def test_a_file_that_is_named_is_read_whatever_its_name(tmp_path):
+    write(tmp_path, {"x.txt": lws(""), ".hidden.yaml": lws("")})
+    for name in ("x.txt", ".hidden.yaml"):
+        assert krmfn(tmp_path, name).stdout.decode() == inject(lws("")).text
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "reason"),
+    [
+        ("replicas: 3\n", 0, "no manifest"),
+        ("a: [\n", 2, "no YAML"),
+        ("", 2, "empty"),
+        (b"a: \xff\n", 2, "no UTF-8"),
+    ],
+)
+def test_a_named_file_that_is_no_manifest(tmp_path, content, status, reason):
+    write(tmp_path, {"a.yaml": content})
+    done = krmfn(tmp_path, "a.yaml")
+    assert (done.status, done.stdout) == (status, b""), reason
+    assert "1 file left alone" in done.stderr or "a.yaml" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("nowhere.yaml",), ("a.yaml", "nowhere"), ("--config", "nowhere.yaml", "a.yaml")])
+def test_a_missing_file(tmp_path, words):
+    write(tmp_path, {"a.yaml": lws("")})
+    done = krmfn(tmp_path, "--in-place", *words)
+    assert (done.status, done.stdout) == (2, b"")
+    assert "nowhere" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert read(tmp_path)["a.yaml"].decode() == lws("")
+
+
+# -- --in-place
+
+
+def test_in_place_writes_only_what_changes(tmp_path):
+    write(tmp_path, {"a.yaml": lws(""), "b.yaml": READY, "c.yaml": SERVICE})
+    old = {name: (tmp_path / name).stat() for name in ("b.yaml", "c.yaml")}
+    done = krmfn(tmp_path, "--in-place", ".")
+    assert done.stdout == b"./a.yaml\n"
+    assert read(tmp_path)["a.yaml"].decode() == READY
+    for name, before in old.items():
+        now = (tmp_path / name).stat()
+        assert (now.st_ino, now.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+    again = krmfn(tmp_path, "--in-place", ".")
+    assert (again.status, again.stdout) == (0, b"")
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o600, 0o664, 0o444, 0o755])
+def test_in_place_keeps_the_mode(tmp_path, mode):
+    write(tmp_path, {"a.yaml": lws("")})
+    (tmp_path / "a.yaml").chmod(mode)
+    assert krmfn(tmp_path, "--in-place", "a.yaml").status == 0
+    assert stat.S_IMODE((tmp_path / "a.yaml").stat().st_mode) == mode
+    assert read(tmp_path)["a.yaml"].decode() == READY
+
+
+def test_in_place_leaves_a_link_a_link(tmp_path):
+    write(tmp_path, {"real/a.yaml": lws("")})
+    (tmp_path / "link.yaml").symlink_to("real/a.yaml")
+    assert krmfn(tmp_path, "--in-place", "link.yaml").status == 0
+    assert (tmp_path / "link.yaml").is_symlink()
+    assert (tmp_path / "real" / "a.yaml").read_text() == READY
+
+
+def test_in_place_is_atomic(tmp_path):
+    """Another name of the old file still has the old text: it was put in place, not written over."""
+    write(tmp_path, {"a.yaml": lws("")})
+    os.link(tmp_path / "a.yaml", tmp_path / "old")
+    krmfn(tmp_path, "--in-place", "a.yaml")
+    assert (tmp_path / "old").read_text() == lws("")
+    assert (tmp_path / "a.yaml").read_text() == READY
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.yaml", "old"], "nothing is left beside it"
+
+
+@pytest.mark.parametrize("bad", [BROKEN, "a: [\n"], ids=["an error", "no YAML"])
+def test_in_place_writes_nothing_if_any_file_has_an_error(tmp_path, bad):
+    write(tmp_path, {"a.yaml": lws(""), "b.yaml": bad, "c.yaml": lws("")})
+    before = read(tmp_path)
+    done = krmfn(tmp_path, "--in-place", "a.yaml", "b.yaml", "c.yaml")
+    assert done.status == (1 if bad == BROKEN else 2)
+    assert done.stdout == b""
+    assert "b.yaml" in done.stderr
+    assert read(tmp_path) == before
+    assert krmfn(tmp_path, "a.yaml", "b.yaml").stdout == b""
+    assert krmfn(tmp_path, "--diff", "a.yaml", "b.yaml").stdout == b""
+
+
+def test_in_place_of_a_resource_list(tmp_path):
+    text = resource_list(lws(""))
+    write(tmp_path, {"list.yaml": text})
+    krmfn(tmp_path, "--in-place", "list.yaml")
+    once = read(tmp_path)["list.yaml"]
+    krmfn(tmp_path, "--in-place", "list.yaml")
+    krmfn(tmp_path, "--in-place", "list.yaml")
+    assert yaml.safe_load(once)["items"] == yaml.safe_load(read(tmp_path)["list.yaml"])["items"]
+
+
+# -- --diff
+
+
+def patched(folder: Path, diff: bytes) -> dict[str, bytes]:
+    """The files of a copy of the folder after ``patch``."""
+    copy = folder.parent / "copy"
+    shutil.copytree(folder, copy)
+    subprocess.run([need("patch"), "-p0", "--binary", "-s"], cwd=copy, input=diff, check=True)
+    return read(copy)
+
+
+def test_diff_is_a_patch_that_gives_what_in_place_writes(tmp_path):
+    folder = tmp_path / "app"
+    write(
+        folder,
+        {
+            "a b/two words.yaml": lws(""),
+            "crlf.yaml": lws("").replace("\n", "\r\n"),
+            "no-end.yaml": lws("args: [a]").rstrip("\n"),
+            "null-at-end.yaml": lws("env:").rstrip("\n"),
+            "odd.yaml": lws("args: ['\u2028x\x85y']") + "# \u2028 \x0c end\n",
+            "ready.yaml": READY,
+            "x.json": json.dumps(yaml.safe_load(lws(""))),
+        },
+    )
+    diff = krmfn(folder, "--diff", ".")
+    assert diff.status == 0, diff.stderr
+    assert b"ready.yaml" not in diff.stdout
+    expected = patched(folder, diff.stdout)
+    assert krmfn(folder, "--in-place", ".").status == 0
+    assert read(folder) == expected
+
+
+def test_diff_of_nothing_is_nothing(tmp_path):
+    write(tmp_path, {"a.yaml": READY})
+    done = krmfn(tmp_path, "--diff", "a.yaml")
+    assert (done.status, done.stdout, done.stderr) == (0, b"", "")
+
+
+def test_diff_and_in_place_exclude_each_other(tmp_path):
+    write(tmp_path, {"a.yaml": lws("")})
+    done = krmfn(tmp_path, "--diff", "--in-place", "a.yaml")
+    assert (done.status, done.stdout) == (2, b"")
+
+
+# -- forms
+
+
+def test_json_stays_json(tmp_path):
+    data = yaml.safe_load(pcs(f"command: [/engine, '{MENTION}']"))
+    write(tmp_path, {"one.json": json.dumps(data), "many.json": json.dumps(data, indent=2) + "\n"})
+    assert krmfn(tmp_path, "--in-place", ".").status == 0
+    expected = yaml.safe_load(inject(pcs(f"command: [/engine, '{MENTION}']")).text)
+    for name, content in read(tmp_path).items():
+        assert json.loads(content) == expected, name
+    assert b"\n" not in read(tmp_path)["one.json"]
+
+
+def test_crlf_stays_crlf(tmp_path):
+    write(tmp_path, {"a.yaml": lws("").replace("\n", "\r\n")})
+    assert krmfn(tmp_path, "--in-place", ".").status == 0
+    assert read(tmp_path)["a.yaml"].decode() == READY.replace("\n", "\r\n")
+
+
+@pytest.mark.parametrize("before", ["\ufeff", "# comment\n", "---\n", "%YAML 1.1\n---\n", "\n\n"])
+def test_what_stands_before_and_behind_stays(tmp_path, before):
+    write(tmp_path, {"a.yaml": f"{before}{lws('')}---\n{SERVICE}...\n"})
+    assert krmfn(tmp_path, "--in-place", "a.yaml").status == 0
+    assert read(tmp_path)["a.yaml"].decode() == f"{before}{READY}---\n{SERVICE}...\n"
+
+
+def test_a_configuration_holds_for_all_files(tmp_path):
+    head = "apiVersion: fn.modelplane.ai/v1alpha1\nkind: ModelplaneEnv\n"
+    write(tmp_path, {"c.txt": f"{head}spec: {{lws: {{version: 0.5.0}}}}\n", "a.yaml": lws(""), "b.yaml": lws("")})
+    done = krmfn(tmp_path, "--config", "c.txt", "a.yaml", "b.yaml")
+    for document in done.stdout.decode().split("---\n")[1:]:
+        assert envs(document) == envs(inject(lws(""), lws="0.5.0").text)
