@@ -221,11 +221,7 @@ def rows() -> list[Any]:
         grove = param.values[0].parent.name == "grove" or "-grove-" in name
         for settings in GROVE_SETTINGS if grove else LWS_SETTINGS:
             for gen in GROVE if grove else LWS:
-                # LWS got subdomainPolicy in 0.4.0.
-                marks = pytest.mark.xfail(strict=False) if (name[:6], gen) == ("13-lws", "0.3") else ()
-                found.append(
-                    pytest.param(grove, settings, gen, param.values[0], id=f"{name}-{settings}-{gen}", marks=marks)
-                )
+                found.append(pytest.param(grove, settings, gen, param.values[0], id=f"{name}-{settings}-{gen}"))
     return found
 
 

@@ -38,12 +38,13 @@ class Era(NamedTuple):
     since: Version
     variables: tuple[str, ...]
     replaces: bool  # entries of the template with these names are dropped, and of others the first stays
+    subdomains: bool  # networkConfig.subdomainPolicy is known
 
 
 ERAS = (
-    Era(Version(0, 3, 0), (LEADER_ADDRESS,), replaces=False),
-    Era(Version(0, 4, 0), (LEADER_ADDRESS, GROUP_SIZE), replaces=True),
-    Era(Version(0, 6, 0), (LEADER_ADDRESS, GROUP_SIZE, WORKER_INDEX), replaces=True),
+    Era(Version(0, 3, 0), (LEADER_ADDRESS,), replaces=False, subdomains=False),
+    Era(Version(0, 4, 0), (LEADER_ADDRESS, GROUP_SIZE), replaces=True, subdomains=True),
+    Era(Version(0, 6, 0), (LEADER_ADDRESS, GROUP_SIZE, WORKER_INDEX), replaces=True, subdomains=True),
 )
 
 
@@ -61,6 +62,7 @@ class _Copy(NamedTuple):
     name: str  # of the LeaderWorkerSet
     group: int
     size: int
+    era: Era
 
     @property
     def namespace(self) -> str:
@@ -73,7 +75,8 @@ class _Copy(NamedTuple):
     @property
     def address(self) -> str:
         policy = text(get(self.workload.node, *self.path, "networkConfig", "subdomainPolicy"))
-        subdomain = self.leader if policy == "UniquePerReplica" else self.name
+        own = self.era.subdomains and policy == "UniquePerReplica"
+        subdomain = self.leader if own else self.name
         return f"{self.leader}.{subdomain}.{self.namespace}"
 
 
@@ -82,7 +85,7 @@ def pods(workload: Workload, reading: Reading, version: Version | None) -> Itera
     for gang in reading.gangs:
         path, size = _path(workload, gang), sum(member.pods for member in gang.members)
         for group in range(copies(workload, gang)):
-            yield from _pods(_Copy(workload, path, _name(workload, gang), group, size), gang, era(version))
+            yield from _pods(_Copy(workload, path, _name(workload, gang), group, size, era(version)), gang)
 
 
 def copies(workload: Workload, gang: Gang) -> int:
@@ -105,15 +108,15 @@ def _name(workload: Workload, gang: Gang) -> str:
     return name if workload.kind == "LeaderWorkerSet" else f"{name}-0-{REVISION}-{gang.name}"
 
 
-def _pods(copy: _Copy, gang: Gang, row: Era) -> Iterator[Pod]:
+def _pods(copy: _Copy, gang: Gang) -> Iterator[Pod]:
     index = 0
     for member in gang.members:
         for _ in range(member.pods):
-            yield _pod(copy, member, index, row)
+            yield _pod(copy, member, index)
             index += 1
 
 
-def _pod(copy: _Copy, member: Member, index: int, row: Era) -> Pod:
+def _pod(copy: _Copy, member: Member, index: int) -> Pod:
     host = f"{copy.leader}-{index}" if index else copy.leader
     template = (*copy.path, "leaderWorkerTemplate", member.key, "metadata")
     metadata = get(copy.workload.node, *template)
@@ -133,7 +136,7 @@ def _pod(copy: _Copy, member: Member, index: int, row: Era) -> Pod:
         labels=strings_at(metadata, "labels") | _prefixed(labels),
         annotations=strings_at(metadata, "annotations") | _prefixed(annotations),
         unknown=ONLY_THE_CLUSTER_KNOWS,
-        inject=partial(_inject, [variable(name, values[name]) for name in row.variables], row.replaces),
+        inject=partial(_inject, [variable(name, values[name]) for name in copy.era.variables], copy.era.replaces),
     )
 
 
