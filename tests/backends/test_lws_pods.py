@@ -54,8 +54,9 @@ def test_names_and_ranks(leader):
 
 
 def test_a_subdomain_for_each_replica():
-    found = all_pods(lws(networkConfig={"subdomainPolicy": "UniquePerReplica"}))
-    assert found[-1].leader == "engine-1.engine-1.serving"
+    manifest = lws(networkConfig={"subdomainPolicy": "UniquePerReplica"})
+    assert all_pods(manifest, "0.4.0")[-1].leader == "engine-1.engine-1.serving"
+    assert all_pods(manifest, "0.3.0")[-1].leader == "engine-1.engine.serving", "the field came with 0.4"
 
 
 def test_a_size_of_1_has_no_workers():
