@@ -1,0 +1,1 @@
+"""Looks for inputs that break the function: ``python -m tests.fuzz --seconds 60``."""
