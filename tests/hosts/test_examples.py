@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.conftest import Golden
     from tests.hosts.host import Host
 
+KUSTOMIZATIONS = ["grove-vllm", "grove-vllm-alpha14", "grove-envfile", "component/app"]
 KUBECTLS = tools.kubectl_params()
 # Only the standalone kustomize has the flag that the exec forms need.
 EXEC = ("--enable-alpha-plugins", "--enable-exec")
@@ -64,13 +65,13 @@ def test_every_form_of_lws_vllm_is_run():
 
 
 @pytest.mark.parametrize("kubectl", KUBECTLS)
-@pytest.mark.parametrize("folder", ["grove-vllm", "grove-vllm-alpha14", "component/app"])
+@pytest.mark.parametrize("folder", KUSTOMIZATIONS)
 def test_kustomizations_in_kubectl(folder, kubectl, host: Host, with_plugin, golden: Golden):
     run = host.ok(kubectl, "kustomize", "--enable-alpha-plugins", EXAMPLES / folder, env=with_plugin)
     golden(run.stdout, EXAMPLES / folder / "expected.yaml")
 
 
-@pytest.mark.parametrize("folder", ["grove-vllm", "grove-vllm-alpha14", "component/app"])
+@pytest.mark.parametrize("folder", KUSTOMIZATIONS)
 def test_kustomizations_in_kustomize(folder, host: Host, with_plugin, golden: Golden):
     run = host.ok(tools.kustomize(), "build", "--enable-alpha-plugins", EXAMPLES / folder, env=with_plugin)
     golden(run.stdout, EXAMPLES / folder / "expected.yaml")
