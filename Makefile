@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-DEMO ?= kustomization-examples/lws-vllm/base
+DEMO ?= kustomization-examples/lws-vllm/base/lws.yaml
 SECONDS ?= 60
 ENGINE ?= docker
 IMAGE ?= krmfn

@@ -53,16 +53,16 @@ def test_the_steps_do_what_they_show(followed):
 def test_a_backend_is_one_file_and_two_rows():
     files = [b.value for b in pages.blocks(PAGE) if b.mark == "file" and b.value.startswith("krmfn/")]
     added = [line for b in pages.blocks(PAGE) if b.mark == "patch" for line in re.findall(r"(?m)^\+(?!\+).*", b.text)]
-    assert len(files) == 1
+    assert files == ["krmfn/backends/toy.py", "krmfn/backends/toy_pods.py"], "the second is for explain alone"
     assert len(added) == 2
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        "ruff check krmfn/backends/toy.py tests/backends/test_toy.py",
-        "ruff format --diff krmfn/backends/toy.py tests/backends/test_toy.py",
-        "mypy --strict --follow-imports=silent krmfn/backends/toy.py",
+        "ruff check krmfn/backends/toy.py krmfn/backends/toy_pods.py tests/backends/test_toy.py",
+        "ruff format --diff krmfn/backends/toy.py krmfn/backends/toy_pods.py tests/backends/test_toy.py",
+        "mypy --strict --follow-imports=silent krmfn/backends/toy.py krmfn/backends/toy_pods.py",
         "pytest -q tests/test_house.py -k upwards",
     ],
 )

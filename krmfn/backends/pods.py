@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.backends import MODULES
@@ -63,6 +64,11 @@ class Pod(NamedTuple):
                 key = path[len(start) : -2]
                 return values.get(key, None if key in self.unknown else "")
         return None
+
+
+def modelled(kind: str) -> bool:
+    """Whether a backend's module makes the pods of a kind."""
+    return find_spec(f"krmfn.backends.{MODULES[kind]}_pods") is not None
 
 
 def pods(workload: Workload, reading: Reading, version: Version | None) -> Iterator[Pod]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn import backends, workloads
+from krmfn.backends.pods import modelled
 from krmfn.explain.gangs import KindView, Scene, kinds_on
 from krmfn.explain.releases import Release, releases, span
 from krmfn.findings import ERROR, Finding, Report
@@ -147,6 +148,8 @@ def _item(
 
 
 def _explained(view: WorkloadView, workload: Workload, cluster: Cluster, scene: Scene) -> WorkloadView:
+    if not modelled(workload.kind):
+        return view._replace(notes=(*view.notes, f"which pods a {workload.kind} makes is not known here"))
     reading = backends.read(workload, scene.settings)
     parts: list[tuple[list[Release], tuple[KindView, ...]]] = []
     for release in releases(workload.kind, scene.settings, cluster.lws, cluster.grove):

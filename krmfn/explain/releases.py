@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.backends.grove_releases import GENERATIONS
 from krmfn.backends.lws_pods import ERAS
+from krmfn.versions import Version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from krmfn.settings import Settings
-    from krmfn.versions import Version
 
-GROVE_KIND = "PodCliqueSet"
+# Backends whose releases run pods in different ways; any other is named by its kind, and all its releases are alike.
+BACKENDS = {"LeaderWorkerSet": "LWS", "DisaggregatedSet": "LWS", "PodCliqueSet": "Grove"}
+_ANY = Version(0, 0, 0)
 
 
 class Release(NamedTuple):
@@ -37,7 +39,8 @@ class Release(NamedTuple):
 
 
 def _rows(backend: str) -> list[Version]:
-    return [row.since for row in GENERATIONS] if backend == "Grove" else [row.since for row in ERAS]
+    rows = {"LWS": [row.since for row in ERAS], "Grove": [row.since for row in GENERATIONS]}
+    return rows.get(backend, [_ANY])
 
 
 def oldest_known(backend: str) -> Version:
@@ -50,12 +53,12 @@ def releases(kind: str, settings: Settings, lws: Version | None, grove: Version 
 
     Else all that the configuration wants the manifest to run on.
     """
-    backend = "Grove" if kind == GROVE_KIND else "LWS"
-    stated = grove if backend == "Grove" else lws
+    backend = BACKENDS.get(kind, kind)
+    stated = {"LWS": lws, "Grove": grove}.get(backend)
     if stated is not None:
         return [Release(backend, stated, None, exact=True)]
     rows = _rows(backend)
-    oldest = settings.grove_version if backend == "Grove" else settings.lws_version
+    oldest = {"LWS": settings.lws_version, "Grove": settings.grove_version}.get(backend)
     start = max(oldest or rows[0], rows[0])
     ends = [*rows[1:], None]
     return [

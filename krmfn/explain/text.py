@@ -136,7 +136,7 @@ def _on(parts: Sequence[OnReleases]) -> str:
     whole = span([part.release for part in parts])
     if whole.exact:
         return f"on {whole.name}"
-    every = first.backend == "Grove" and first.since == oldest_known("Grove")
+    every = first.backend != "LWS" and first.since == oldest_known(first.backend)
     name = f"every {first.backend} release" if every else whole.name
     return f"the same on {name}" if len(parts) == 1 else f"not the same on {name}: what differs is marked [release]"
 

@@ -62,7 +62,9 @@ class Result(NamedTuple):
         where = f" {self.ref.kind} {self.ref.name}" if self.ref is not None else ""
         file = f" ({self.path})" if self.path else ""
         field = f" {self.field}:" if self.field else ""
-        return clean(f"[{SEVERITIES[self.rank]}]{place}{where}{file}:{field} {self.message}")
+        code = dict(self.tags).get("code", "")
+        end = f" [{code}]" if code else ""
+        return clean(f"[{SEVERITIES[self.rank]}]{place}{where}{file}:{field} {self.message}{end}")
 
 
 def clean(text: str) -> str:
