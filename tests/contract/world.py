@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import re
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import yaml
@@ -253,8 +254,9 @@ def user_command(command: list[str]) -> list[str]:
 
 def fresh(text: str) -> bool:
     """Whether the function can only add to this input: nothing of ours is in it, and no alias to replace."""
-    marks = (*(f"name: {name}" for name in OURS), envfile.NAME, prelude.MARKER, "*", "~", "null", "id:")
-    return not any(mark in text for mark in marks)
+    marks = (envfile.NAME, prelude.MARKER, "*", "~", "null", "id:")
+    named = re.search(r"name['\"]?: ?['\"]?MODELPLANE_(RANK|LEADER_ADDRESS|GROVE)", text)
+    return named is None and not any(mark in text for mark in marks)
 
 
 def assert_kept(before: str, after: str) -> None:
