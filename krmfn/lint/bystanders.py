@@ -53,8 +53,8 @@ def check_bystanders(
     served = {(id(workload.resource), workload.path) for workload in workloads}
     uses: _Use | None = None
     for item in items:
-        if not item.mentions(_MARK):
-            continue
+        if (id(item), "") in served or not item.mentions(_MARK):
+            continue  # a workload of ours holds no other object, and to look for one is a good part of a small run
         try:
             for node, path in _objects(item):
                 report = Report(item, ref_of(node))
