@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.fuzz import hosttree
+from tests.fuzz.cliques import clique_faults
 from tests.fuzz.hosttree import Map, Node, TooMuch, Unreadable
 from tests.fuzz.workloads import (
     KPT_MARKS,
@@ -289,6 +290,7 @@ class _Check:
                 self.served(before, after, wanted.lws)
             if alone and not same:
                 self.spliced(was, before, source.span(i), result.span(i))
+                self.rewritten(source, was, before, after)
         if (
             not touched
             and not self.got.results
@@ -301,7 +303,12 @@ class _Check:
     def served(self, before: Map, after: Map, wanted: Wanted) -> None:
         """Contract sections 4 and 5, on every LeaderWorkerSet and DisaggregatedSet."""
         for was, now in zip(workloads(before), workloads(after), strict=True):
-            if kind_of(was)[1] != "PodCliqueSet" and not opted_out(was):
+            if opted_out(was):
+                continue
+            if kind_of(was)[1] == "PodCliqueSet":
+                faults = clique_faults(was, now, wanted.keep)
+                _require(not faults, "a PodCliqueSet is not served", faults)
+            else:
                 faults = lws_faults(was, now, wanted)
                 _require(not faults, "a workload is not served", faults)
 
@@ -314,6 +321,23 @@ class _Check:
         kpt = isinstance(notes, Map) and any(notes.get(mark) for mark in KPT_MARKS)
         if plain and not nulls and not ours and not kpt:
             _require(_is_subsequence(old, new), "text is lost", new)
+
+    def rewritten(self, source: Document, node: Node, before: Map, after: Map) -> None:
+        """The same item alone, in another style, gets the same edit."""
+        written = hosttree.walk(node)
+        if any(n.kind == "alias" or n.tag or hosttree.is_merge(n) for n in written):
+            return
+        config = self.case.config
+        if source.is_list:
+            found = hosttree.expand(source.roots[0]).get("functionConfig")
+            config = hosttree.flow(found).encode() if found is not None else None
+        other = run(Case(hosttree.flow(before).encode(), config))
+        if isinstance(other, Fault):
+            raise _Wrong(f"in flow style: {other.kind}", other.detail)
+        _require(other.status == 0, "in flow style it fails", other.errors)
+        (root,) = hosttree.read(b"".join(bytes(part) for part in other.out).decode())
+        values = [hosttree.unordered(value) for value in (after, hosttree.expand(root))]
+        _require(values[0] == values[1], "in flow style the edit is another", values)
 
     def form(self, touched: bool) -> None:
         """Line ends and JSON stay what they were."""

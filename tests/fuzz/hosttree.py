@@ -188,3 +188,29 @@ def walk(node: Node) -> list[Node]:
         found.append(node)
         todo.extend(node.items)
     return found
+
+
+def flow(value: Any) -> str:
+    """An expanded value as one line of flow style: every string quoted, everything else as it was written."""
+    if isinstance(value, Map):
+        return "{" + ", ".join(f"{flow(key)}: {flow(inner)}" for key, inner in value.pairs) + "}"
+    if isinstance(value, Seq):
+        return "[" + ", ".join(flow(item) for item in value.items) + "]"
+    if value.type == "str":
+        return '"' + "".join(_escaped(char) for char in value.text) + '"'
+    return value.text or "null"
+
+
+def _escaped(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    return char if " " <= char <= "~" else f"\\U{ord(char):08x}"
+
+
+def unordered(value: Any) -> Any:
+    """An expanded value without the order of keys, which means nothing."""
+    if isinstance(value, Map):
+        return value.tag, sorted((unordered(key), unordered(inner)) for key, inner in value.pairs)
+    if isinstance(value, Seq):
+        return value.tag, [unordered(item) for item in value.items]
+    return tuple(value)
