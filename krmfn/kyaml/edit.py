@@ -7,10 +7,11 @@ the text. Comments stay with what they describe.
 from __future__ import annotations
 
 from krmfn.kyaml import emit, flow
-from krmfn.kyaml.access import aliases, deref, is_null, leaf, walk
+from krmfn.kyaml.access import aliases, deref, is_null, walk
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.expand import Copier, insert_lines
 from krmfn.kyaml.flow import Span
+from krmfn.kyaml.noise import Part, block_mark, keep_apart
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Alias, Collection, Mapping, Node, Scalar, Sequence
 
@@ -152,31 +153,39 @@ class _Block:
         at = source.line_end(self.header)
         if at < 0:
             raise Malformed("cannot insert before this list", self.node.start)
-        front = ""
+        front, above = "", ""
         for part in change.front:
             if isinstance(part, Move):
-                front += self._moved(moves[part.index], part.index, newline)
+                text, above = self._moved(moves[part.index], part.index, newline)
+                front += text
             else:
                 front += "".join(line + newline for line in emit.list_lines([part], self.indent))
+                above = "|" if emit.ends_literal(part) else ""
         if front:
             source.edit(at, at, front)
         elif len(set(change.gone)) == len(self.node.items):
             source.edit(self.header, self.header, " []")
-        for span in (*moves.values(), *(self.lines(index) for index in set(change.drop))):
+        spans = {**{index: self.lines(index) for index in change.drop}, **moves}
+        for span in spans.values():
             source.edit(span.start, span.end, "")
+        parts = [Part(item, *(spans.get(i) or self.lines(i)), i in spans) for i, item in enumerate(self.node.items)]
+        keep_apart(source, parts, self.indent, above, at)
 
-    def _moved(self, span: Span, index: int, newline: str) -> str:
-        """An entry's lines as they can stand at the front: raw, or written anew where raw text would change."""
+    def _moved(self, span: Span, index: int, newline: str) -> tuple[str, str]:
+        """An entry's lines as they can stand at the front, and the mark of the block scalar that they end with.
+
+        Written anew where raw text would change: a block scalar at the very end of the input lacks the line
+        break that it would have elsewhere.
+        """
         source, item = self.source, self.node.items[index]
         raw = source.text[span.start : span.end]
-        last = leaf(item)
-        # A block scalar at the very end of the text lacks the line break that it would have elsewhere.
-        open_end = isinstance(last, Scalar) and last.is_block and not source.ends_line(span.end)
-        if not open_end and not aliases(item):
-            return raw if source.ends_line(span.end) else raw + newline
+        mark = block_mark(source, item)
+        ended = source.ends_line(span.end)
+        if not aliases(item) and (ended or not mark):
+            return (raw if ended else raw + newline), mark
         start = source.line_start(self.dashes[index])
         lines = Copier(source).items([item], self.indent)
-        return source.text[span.start : start] + "".join(line + newline for line in lines)
+        return source.text[span.start : start] + "".join(line + newline for line in lines), ""
 
 
 def _fill(source: Source, mapping: Mapping, pair: tuple[Node, Node], entries: list[Any]) -> None:
@@ -197,9 +206,8 @@ def _fill(source: Source, mapping: Mapping, pair: tuple[Node, Node], entries: li
     if at < 0 or after < 0:
         raise Malformed("cannot put a list here", key.start)
     if own_line:
-        comment = "#" in source.text[value.end : after]
-        start = value.start if comment else source.line_start(value.start)
-        source.edit(start, value.end if comment else after, "")
+        comment = source.text.find("#", value.end, after)
+        source.edit(*((source.line_start(value.start), after) if comment < 0 else (value.start, comment)), "")
     elif not empty:
         source.edit(colon, value.end, "")
     insert_lines(source, at, emit.list_lines(entries, indent), newline)
@@ -270,28 +278,31 @@ def remove_keys(source: Source, mapping: Mapping, keys: list[Node]) -> None:
         return flow.cut_out(source, spans, gone)
     if len(gone) == len(mapping.entries):
         raise Malformed("a mapping cannot lose all its keys", mapping.start)
-    at = -1
-    for i in sorted(gone):
-        key = mapping.entries[i][0]
-        _key_column(source, key)
-        if key.start < at:
+    parts, at = [], -1
+    for i, (key, value) in enumerate(mapping.entries):
+        start = source.line_start(key.start)
+        if i not in gone or key.start < at:
+            parts.append(Part(value, start, max(at, _pair_end(source, (key, value))), i in gone))
             continue
-        if source.first_on_line(key.start):
-            source.edit(source.line_start(key.start), _pair_end(source, mapping.entries[i]), "")
-        else:  # behind a dash: the next pair that stays takes the place
+        _key_column(source, key)
+        at = _pair_end(source, (key, value))
+        if not source.first_on_line(key.start):  # behind a dash: the next pair that stays takes the place
+            start = key.start
             stays = next((j for j in range(i + 1, len(mapping.entries)) if j not in gone), None)
             if stays is None:
                 raise Malformed("a pair that starts in the middle of a line cannot be removed", key.start)
             at = mapping.entries[stays][0].start
             _key_column(source, mapping.entries[stays][0])
-            source.edit(key.start, at, "")
+        source.edit(start, at, "")
+        parts.append(Part(value, start, at, True))
+    keep_apart(source, parts, source.column(mapping.entries[0][0].start))
 
 
 def _pair_end(source: Source, pair: tuple[Node, Node]) -> int:
     """The start of the line behind a pair."""
     key, value = pair
     colon = source.skip_blank(key.end)
-    end = max(value.end, colon + 1)
+    end = max(value.end, colon + 1 if source.text[colon : colon + 1] == ":" else key.end)
     stop = end if source.ends_line(end) else source.line_end(end)
     if stop < 0:
         raise Malformed("cannot find where this key's value ends", key.start)

@@ -120,6 +120,13 @@ def is_literal(value: str) -> bool:
     )
 
 
+def ends_literal(value: Any) -> bool:
+    """True where ``block`` ends with a literal block."""
+    while isinstance(value, (dict, list, tuple)) and value:
+        value = list(value.values())[-1] if isinstance(value, dict) else value[-1]
+    return isinstance(value, str) and is_literal(value)
+
+
 def flow(value: Any, json: bool = False) -> str:
     """One line of flow style; with ``json`` valid JSON."""
     if isinstance(value, dict):

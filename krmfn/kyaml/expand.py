@@ -55,21 +55,23 @@ def _put_below(source: Source, key: Node, alias: Alias, lines: list[str]) -> Non
     at = source.line_end(alias.end)
     if at < 0:
         raise Malformed("this alias cannot be replaced by a copy", alias.start)
-    if source.line_start(alias.start) > colon:  # on a line of its own
-        source.edit(source.line_start(alias.start), alias.end, "")
-    else:
+    start = source.line_start(alias.start)
+    if start < colon:  # on the key's line
         source.edit(colon, alias.end, "")
+    else:
+        comment = source.text.find("#", alias.end, at)
+        source.edit(*((start, at) if comment < 0 else (alias.start, comment)), "")
     insert_lines(source, at, lines, newline)
 
 
 def _put_in_list(source: Source, alias: Alias, lines: list[str]) -> None:
     newline = source.newline(alias.start)
     at = source.line_end(alias.end)
-    rest = source.text[alias.end : at].strip(" \t\r\n\x85\u2028\u2029") if at >= 0 else ""
-    if not rest:
+    comment = source.text.find("#", alias.end, at) if at >= 0 else -1
+    if comment < 0:
         source.edit(alias.start, alias.end, newline.join(lines).lstrip(" "))
-    else:  # a comment
-        source.edit(alias.start, alias.end, "")
+    else:
+        source.edit(alias.start, comment, "")
         insert_lines(source, at, lines, newline)
 
 
