@@ -89,11 +89,9 @@ class Plan:
         """An alias by which something that is no site sees a text that is to change."""
         passed = {id(alias) for site in self.sites for alias in site.trail}
         edited = {id(part) for site in self.sites if site.change != NOTHING for part in _parts(site)}
-        for root in resource.source.roots:
-            for alias in aliases(root):
-                if id(alias) not in passed and any(id(node) in edited for node in walk(deref(alias))):
-                    return alias
-        return None
+        found = [alias for root in resource.source.roots for alias in aliases(root)]
+        shows: dict[int, bool] = {}
+        return next((a for a in found if id(a) not in passed and _reaches(deref(a), edited, shows)), None)
 
     def _foreign_anchor(self, resource: Resource) -> Alias | None:
         """An alias by which a site is reached that is to change, but whose anchor stands where nothing may change.
@@ -122,6 +120,18 @@ class Plan:
                 pair,
                 site.change,
             )
+
+
+def _reaches(node: Node, wanted: set[int], known: dict[int, bool]) -> bool:
+    """True where one of the ``wanted`` nodes is below ``node``, aliases followed."""
+    if id(node) not in known:
+        known[id(node)] = False  # for an alias inside what it stands for
+        inner = (part.target if isinstance(part, Alias) else part for part in walk(node))
+        known[id(node)] = any(
+            id(part) in wanted or (part is not node and part.anchor is not None and _reaches(part, wanted, known))
+            for part in inner
+        )
+    return known[id(node)]
 
 
 def _below_extensions(root: Node) -> Iterator[Node]:
