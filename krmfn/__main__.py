@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command with ``argv`` (default: the process's) and returns the exit status."""
     words = list(sys.argv[1:] if argv is None else argv)
-    if not words and not sys.stdin.isatty():
+    if not words and not (sys.stdin and sys.stdin.isatty()):
         gc.disable()  # one list and no more: nothing that is made has to be found again
         from krmfn.kyaml.run import filter_main
 
         return filter_main(_process, _kinds())
+    from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
+
+    if getsignal(SIGINT) is default_int_handler:  # no traceback; who is told to ignore it goes on
+        signal(SIGINT, SIG_DFL)
     from krmfn.cli import main as command_line
 
     return command_line(words)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn import function
-from krmfn.cli import add_config, complain, settings_from
-from krmfn.files import find_files, is_manifest, read_file
+from krmfn.cli import Parser, add_config, settings_from
+from krmfn.files import is_broken, is_manifest, left_alone, read_files
 from krmfn.findings import ERROR, INFO, WARNING, Finding, Report
 from krmfn.host import settings_of
 from krmfn.kyaml.errors import InputError
 from krmfn.kyaml.resourcelist import read
 from krmfn.kyaml.results import SEVERITIES, clean
-from krmfn.kyaml.run import FINDINGS, OK, UNREADABLE, BadConfig
+from krmfn.kyaml.run import FINDINGS, OK, UNREADABLE
+from krmfn.output import complain, is_terminal, put, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from krmfn.kyaml.resourcelist import Resource
     from krmfn.settings import Settings
 
+DESCRIPTION = """\
+Tells what is wrong or doubtful in workloads, before or after injection, and
+changes nothing.
+"""
 EPILOG = """\
 examples:
   krmfn check deploy/                              what is wrong with the manifests?
@@ -44,22 +48,21 @@ class Place(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What was read: places worst first, the number of manifest files and of workloads, files that are not YAML."""
+    """What was read: places worst first, the number of manifest files and of workloads.
+
+    Lines about files that cannot be read: ``unreadable`` are those that the user named, ``left`` those in folders.
+    """
 
     places: list[Place]
     files: int
     workloads: int
     unreadable: list[str]
+    left: list[str]
 
 
 def check_command(words: Sequence[str]) -> int:
     """``krmfn check`` with its arguments; the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="krmfn check",
-        description="Tells what is wrong or doubtful in workloads, before or after injection, and changes nothing.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("krmfn check", DESCRIPTION, EPILOG)
     parser.add_argument("paths", metavar="FILE|DIR", nargs="+", help="a file, a folder, or - for stdin")
     parser.add_argument("--strict", action="store_true", help="exit 1 for warnings too")
     parser.add_argument("--require-injected", action="store_true", help="an error where `inject` would change anything")
@@ -67,22 +70,18 @@ def check_command(words: Sequence[str]) -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="infos too")
     add_config(parser)
     options = parser.parse_args(list(words))
-    try:
-        settings = settings_from(options.config)
-        done = check_files(options.paths, settings, options.config is not None, options.require_injected)
-    except BadConfig as error:
-        return complain(error.messages)
-    except OSError as error:
-        return complain([f"{error.filename}: {error.strerror}"])
-    for message in done.unreadable:
-        sys.stderr.write(clean(f"[error] {message}") + "\n")
+    settings = settings_from(options.config)
+    done = check_files(options.paths, settings, options.config is not None, options.require_injected)
+    say(*done.left)
+    complain(done.unreadable)
     shown = [p for p in done.places if options.verbose or options.output == "json" or p.finding.severity != INFO]
     writer = {"text": as_text, "json": as_json, "github": as_github}[options.output]
-    sys.stdout.write(writer(shown, done))
-    severities = {place.finding.severity for place in done.places}
-    if done.unreadable:
+    status = put([writer(shown, done)])
+    if status or done.unreadable:
         return UNREADABLE
-    return FINDINGS if ERROR in severities or (options.strict and WARNING in severities) else OK
+    severities = {place.finding.severity for place in done.places}
+    doubtful = WARNING in severities or bool(done.left)
+    return FINDINGS if ERROR in severities or (options.strict and doubtful) else OK
 
 
 def check_files(paths: Sequence[str], settings: Settings, configured: bool, injected: bool) -> Checked:
@@ -94,10 +93,10 @@ def check_files(paths: Sequence[str], settings: Settings, configured: bool, inje
     items: list[Resource] = []
     names: dict[int, str] = {}
     unreadable: list[str] = []
+    left: list[str] = []
     progress = _Progress()
-    for path, named in find_files(paths):
+    for (path, named), data in read_files(paths):
         progress.step(len(names))
-        data = read_file(path)
         try:
             if not is_manifest(data) and not named:
                 continue
@@ -105,6 +104,8 @@ def check_files(paths: Sequence[str], settings: Settings, configured: bool, inje
         except InputError as error:
             if named:
                 unreadable.append(f"{path}: {error}")
+            elif is_broken(data):
+                left.append(left_alone(path, error))
             continue
         names[id(found)] = "stdin" if path == "-" else path
         own = settings if configured else settings_of(found)
@@ -117,7 +118,7 @@ def check_files(paths: Sequence[str], settings: Settings, configured: bool, inje
         whole.findings.extend(_not_injected(whole))
     kept = [f for f in whole.findings if f.severity == ERROR or f.code not in settings.ignore]
     places = sorted((_place(f, names) for f in kept), key=lambda p: SEVERITIES.index(p.finding.severity))
-    return Checked(places, len(names), len(whole.workloads), unreadable)
+    return Checked(places, len(names), len(whole.workloads), unreadable, left)
 
 
 def _not_injected(outcome: function.Outcome) -> Iterable[Finding]:
@@ -141,7 +142,7 @@ class _Progress:
     """A counter on a terminal's stderr."""
 
     def __init__(self) -> None:
-        self.on = sys.stderr.isatty()
+        self.on = is_terminal(sys.stderr)
         self.shown = False
 
     def step(self, count: int) -> None:
@@ -158,8 +159,9 @@ def as_text(places: list[Place], done: Checked) -> str:
     """Findings by file for people, and a count; nothing at all when there is nothing to tell."""
     if not places:
         return ""
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    width = max(20, os.get_terminal_size().columns) if sys.stdout.isatty() else 0
+    terminal = is_terminal(sys.stdout)
+    colour = terminal and "NO_COLOR" not in os.environ
+    width = max(20, os.get_terminal_size().columns) if terminal else 0
     parts = []
     for place in places:
         finding = place.finding

@@ -8,11 +8,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from krmfn import __version__
-from krmfn.kyaml.run import UNREADABLE, BadConfig
+from krmfn.kyaml.run import DEBUG_VARIABLE, UNREADABLE, BadConfig
+from krmfn.output import complain, is_terminal, put, say
 from krmfn.settings import DEFAULTS, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 DESCRIPTION = """\
 Gives every container of a multi-node LLM engine MODELPLANE_LEADER_ADDRESS and
@@ -39,8 +41,27 @@ COMMANDS = {
 
 
 def main(words: Sequence[str]) -> int:
-    """Runs ``krmfn WORDS...`` and returns the exit status."""
-    words = list(words)
+    """Runs ``krmfn WORDS...`` and returns the exit status. Raises SystemExit where argparse does."""
+    try:
+        return _run(list(words))
+    except BadConfig as error:
+        return complain(error.messages)
+    except OSError as error:
+        return complain([f"{error.filename}: {error.strerror}"])
+    except RecursionError:
+        return complain(["the input is nested too deeply"])
+    except MemoryError:
+        return complain(["the input is too large for this machine's memory"])
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        kind = type(error).__name__
+        return complain(
+            [f"internal error, {kind}: {error}. Please report it; {DEBUG_VARIABLE}=1 shows where it happened"]
+        )
+
+
+def _run(words: list[str]) -> int:
     from krmfn.host import PLUGIN_VARIABLE, legacy_plugin
 
     if words and PLUGIN_VARIABLE in os.environ and not words[0].startswith("-") and words[0] not in COMMANDS:
@@ -63,24 +84,37 @@ def main(words: Sequence[str]) -> int:
 
         return install(words[1:])
     if command == "schema":
-        argparse.ArgumentParser(prog="krmfn schema", description=COMMANDS["schema"]).parse_args(words[1:])
+        Parser("krmfn schema", COMMANDS["schema"]).parse_args(words[1:])
         from krmfn.config import schema_text
 
-        sys.stdout.write(schema_text())
-        return 0
+        return put([schema_text()])
     return _filter(words)
 
 
-def _parser() -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """A parser of a command's words whose own words arrive, or fail as every other output does."""
+
+    def __init__(self, prog: str, description: str, epilog: str = "", usage: str | None = None) -> None:
+        form = argparse.RawDescriptionHelpFormatter
+        super().__init__(prog=prog, usage=usage, description=description, epilog=epilog, formatter_class=form)
+
+    def print_help(self, file: object = None) -> NoReturn:
+        raise SystemExit(put([self.format_help()]))
+
+    def error(self, message: str) -> NoReturn:
+        say(*self.format_usage().splitlines(), f"{self.prog}: error: {message}")
+        raise SystemExit(UNREADABLE)
+
+
+def _parser() -> Parser:
     commands = "\n".join(f"  {name:<26}{text}" for name, text in COMMANDS.items())
-    parser = argparse.ArgumentParser(
-        prog="krmfn",
+    parser = Parser(
+        "krmfn",
+        f"{DESCRIPTION}\ncommands (krmfn COMMAND --help):\n{commands}",
+        EPILOG,
         usage="krmfn [--config FILE] < LIST\n       krmfn COMMAND ...",
-        description=f"{DESCRIPTION}\ncommands (krmfn COMMAND --help):\n{commands}",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"krmfn {__version__}")
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
     add_config(parser)
     return parser
 
@@ -89,15 +123,13 @@ def _filter(words: list[str]) -> int:
     parser = _parser()
     if not words:
         parser.print_help()
-        return 0
     if not words[0].startswith("-"):
         parser.error(f"no command {words[0]!r}; there are {', '.join(COMMANDS)}")
     options = parser.parse_args(words)
-    try:
-        settings = settings_from(options.config)
-    except BadConfig as error:
-        return complain(error.messages)
-    if sys.stdin.isatty():
+    if options.version:
+        return put([f"krmfn {__version__}\n"])
+    settings = settings_from(options.config)
+    if is_terminal(sys.stdin):
         return complain(["stdin is a terminal; pipe a list or documents in, or use: krmfn inject FILE"])
     from krmfn.host import filter_with
 
@@ -110,20 +142,10 @@ def add_config(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_from(path: str | None) -> Settings:
-    """The settings in a file, or the defaults for None. Raises BadConfig."""
+    """The settings in a file, or the defaults for None. Raises BadConfig and OSError."""
     if path is None:
         return DEFAULTS
     from krmfn.host import settings_in
 
-    try:
-        with open(path, "rb") as file:
-            return settings_in(file.read(), path)
-    except OSError as error:
-        raise BadConfig([f"{path}: {error.strerror}"]) from None
-
-
-def complain(messages: Sequence[str]) -> int:
-    """Prints errors of usage or configuration; the exit status for them."""
-    for message in messages:
-        sys.stderr.write(f"[error] {message}\n")
-    return UNREADABLE
+    with open(path, "rb") as file:
+        return settings_in(file.read(), path)

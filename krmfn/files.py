@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
+import errno
 import os
 import re
+import signal
 import stat
 import sys
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from krmfn.cli import add_config, complain, settings_from
+from krmfn.cli import Parser, add_config, settings_from
 from krmfn.function import KINDS
 from krmfn.host import process_with
 from krmfn.kyaml.errors import InputError
 from krmfn.kyaml.resourcelist import BOM, read
 from krmfn.kyaml.results import clean
-from krmfn.kyaml.run import FINDINGS, UNREADABLE, BadConfig, answer
+from krmfn.kyaml.run import OK, answer, read_input
+from krmfn.kyaml.source import Source
+from krmfn.output import complain, put, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,6 +28,12 @@ if TYPE_CHECKING:
     from krmfn.settings import Settings
 
 SUFFIXES = (".yaml", ".yml", ".json")
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+DESCRIPTION = """\
+Injects the two variables into manifests. Folders are searched for *.yaml, *.yml
+and *.json; what is no Kubernetes manifest is left alone. Nothing is written if
+any file has an error.
+"""
 EXAMPLES = """\
 examples:
   krmfn inject --diff deploy/               show what would change
@@ -50,13 +59,7 @@ class Done(NamedTuple):
 
 def inject_command(words: Sequence[str]) -> int:
     """``krmfn inject`` with its arguments; the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="krmfn inject",
-        description="Injects the two variables into manifests. Folders are searched for *.yaml, *.yml and *.json; "
-        "what is no Kubernetes manifest is left alone. Nothing is written if any file has an error.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("krmfn inject", DESCRIPTION, EXAMPLES)
     parser.add_argument("paths", metavar="FILE|DIR", nargs="+", help="a file, a folder, or - for stdin")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--in-place", action="store_true", help="rewrite the files that change")
@@ -65,32 +68,35 @@ def inject_command(words: Sequence[str]) -> int:
     options = parser.parse_args(list(words))
     if options.in_place and "-" in options.paths:
         parser.error("--in-place needs files, not stdin")
-    try:
-        settings = settings_from(options.config)
-        done, status, others = _run(find_files(options.paths), settings)
-    except BadConfig as error:
-        return complain(error.messages)
-    except OSError as error:
-        return complain([f"{error.filename}: {error.strerror}"])
+    settings = settings_from(options.config)
+    done, status, others = _run(options.paths, settings)
     if others:
-        sys.stderr.write(f"{others} file{'s' * (others > 1)} left alone: no Kubernetes manifest\n")
+        say(f"{others} file{'s' * (others > 1)} left alone: no Kubernetes manifest")
     if status:
         return status
     return _write(done) if options.in_place else _print(done, options.diff)
 
 
-def find_files(paths: Sequence[str]) -> Iterator[Found]:
-    """The named files, and the manifests in the named folders, sorted, each once. Raises OSError for a missing one.
+def read_files(paths: Sequence[str]) -> Iterator[tuple[Found, bytes]]:
+    """The named files, and the manifests in the named folders, sorted, each once, with their bytes.
 
-    In a folder, links that lead out of it are left alone, and so is what is no regular file.
+    In a folder, links that lead out of it are left alone, and so is what is no regular file, or is there no more
+    when its turn comes. Raises OSError for all else that cannot be read.
     """
     seen: set[str] = set()
     for path in paths:
         for found in _in_folder(path) if path != "-" and os.path.isdir(path) else [Found(path, True)]:
-            real = found.path if found.path == "-" else os.path.realpath(found.path, strict=True)
-            if real not in seen:
-                seen.add(real)
-                yield found
+            real = found.path if found.path == "-" else os.path.realpath(found.path)
+            if real in seen:
+                continue
+            seen.add(real)
+            try:
+                data = _read(found.path)
+            except FileNotFoundError:
+                if found.named:
+                    raise
+            else:
+                yield found, data
 
 
 def _in_folder(top: str) -> Iterator[Found]:
@@ -99,22 +105,38 @@ def _in_folder(top: str) -> Iterator[Found]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if not name.endswith(SUFFIXES) or not os.path.isfile(path):
-                continue
-            if os.path.realpath(path).startswith(root):
+            if name.endswith(SUFFIXES) and os.path.realpath(path).startswith(root) and _is_file(path):
                 yield Found(path, False)
 
 
+def _is_file(path: str) -> bool:
+    """True for a regular file; not for a link that leads nowhere. Raises OSError where it cannot be told."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+            return False
+        raise
+
+
 def _raise(error: OSError) -> None:
-    raise error
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
-def read_file(path: str) -> bytes:
-    """A file's bytes, or stdin's for ``-``."""
-    if path == "-":
-        return sys.stdin.buffer.read()
-    with open(path, "rb") as file:
-        return file.read()
+def _read(path: str) -> bytes:
+    """A file's bytes, or stdin's for ``-``. Raises OSError, which names the file."""
+    try:
+        if path != "-":
+            with open(path, "rb") as file:
+                return read_input(file)
+        if sys.stdin is None:
+            raise OSError(0, "it is closed")
+        return read_input(sys.stdin.buffer)
+    except InputError as error:
+        raise OSError(errno.EFBIG, error.message, path) from None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "stdin" if path == "-" else path) from None
 
 
 def is_manifest(data: bytes) -> bool:
@@ -122,25 +144,39 @@ def is_manifest(data: bytes) -> bool:
     return any(item.kind not in ("", "?") for item in read(data, ()).items)
 
 
-def _run(files: Iterator[Found], settings: Settings) -> tuple[list[Done], int, int]:
+def is_broken(data: bytes) -> bool:
+    """True where a file that cannot be read as manifests is not YAML at all, or has the word that makes a manifest."""
+    try:
+        Source(data.decode("utf-8-sig"))
+    except (UnicodeDecodeError, InputError):
+        return True
+    return b"kind" in data
+
+
+def left_alone(path: str, error: InputError) -> str:
+    """The line for a file in a folder that cannot be read as manifests; it may be a template of something else."""
+    at = f":{error.line}" if error.line else ""
+    return f"[warning] {path}{at}: left alone: {error.message}"
+
+
+def _run(paths: Sequence[str], settings: Settings) -> tuple[list[Done], int, int]:
     """Runs the function on each file: results, exit status, and how many files are no manifests."""
-    done, status, others = [], 0, 0
-    for path, named in files:
-        data = read_file(path)
+    done, status, others = [], OK, 0
+    for (path, named), data in read_files(paths):
         try:
             if not is_manifest(data):
                 others += 1
                 continue
         except InputError as error:
-            if not named:
+            if named:
+                status = max(status, complain([f"{path}: {error}"]))
+            elif is_broken(data):
+                say(left_alone(path, error))
+            else:
                 others += 1
-                continue
-            sys.stderr.write(clean(f"[error] {path}: {error}") + "\n")
-            status = max(status, UNREADABLE)
             continue
         reply = answer(data, process_with(settings), KINDS, path)
-        for line in reply.errors:
-            sys.stderr.write(line + "\n")
+        say(*reply.errors)
         status = max(status, reply.status)
         if reply.status == 0:
             done.append(Done(path, data, b"".join(reply.out)))
@@ -157,13 +193,7 @@ def _print(done: list[Done], diff: bool) -> int:
             after = after.removeprefix(BOM)
             parts.append(_separator(after, first=not parts))
         parts.append(after if after.endswith(b"\n") else after + b"\n")
-    try:
-        sys.stdout.buffer.write(b"".join(parts))
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINDINGS
-    return 0
+    return put(parts)
 
 
 def _separator(after: bytes, first: bool) -> bytes:
@@ -189,35 +219,49 @@ def _diff(path: str, before: bytes, after: bytes) -> bytes:
 
 
 def _write(done: list[Done]) -> int:
-    status = 0
-    for path, before, after in done:
-        if before == after:
+    status, names = OK, []
+    for one in done:
+        if one.before == one.after:
             continue
         try:
-            replace(path, after)
+            replace(one)
         except OSError as error:
-            sys.stderr.write(f"[error] {path}: cannot be rewritten: {error.strerror}\n")
-            status = UNREADABLE
+            status = complain([f"{one.path}: cannot be rewritten: {error.strerror}"])
         else:
-            sys.stdout.write(f"{path}\n")
-    return status
+            names.append(f"{clean(one.path)}\n")
+    return max(put(names), status)
 
 
-def replace(path: str, data: bytes) -> None:
-    """Puts ``data`` in place of a file at once: written beside it, flushed to disk, renamed; the mode is kept.
+def replace(done: Done) -> None:
+    """Puts a manifest in place of what was read, at once: written beside it, flushed to disk, renamed.
 
-    A symbolic link stays, its target is replaced. Raises OSError, with the file as it was.
+    Owner and mode are kept. A symbolic link stays, its target is replaced. Raises OSError, with the file as it was.
     """
-    target = os.path.realpath(path)
+    target = os.path.realpath(done.path)
+    have = os.stat(target)
+    if not stat.S_ISREG(have.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    if _read(target) != done.before:
+        raise OSError(errno.EBUSY, "it has changed since it was read")
+    # A signal waits, so that nothing is left beside the file.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    try:
+        _rename_over(target, have, done.after)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def _rename_over(target: str, have: os.stat_result, data: bytes) -> None:
     handle, beside = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".krmfn-")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
-            os.fchmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))
-            os.fsync(file.fileno())
+            with contextlib.suppress(PermissionError):  # only root gives files away
+                os.fchown(handle, have.st_uid, have.st_gid)
+            os.fchmod(handle, stat.S_IMODE(have.st_mode))
+            os.fsync(handle)
         os.replace(beside, target)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(beside)
+        os.unlink(beside)
         raise

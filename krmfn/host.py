@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 from krmfn import function
 from krmfn.findings import CODES, ERROR
 from krmfn.kyaml.access import annotations_of, get, to_data
 from krmfn.kyaml.errors import InputError, Malformed
 from krmfn.kyaml.record import TYPE_CHECKING
-from krmfn.kyaml.run import UNREADABLE, Answer, BadConfig, Stdout, answer, finish, read_input
+from krmfn.kyaml.run import BadConfig, filter_main
 from krmfn.kyaml.source import Source
 from krmfn.settings import DEFAULTS, Settings, needs_check
 
@@ -102,27 +100,14 @@ def _read_yaml(shown: str) -> object:
 
 def filter_with(settings: Settings) -> int:
     """Filters stdin to stdout with given settings, whatever comes with the list."""
-    out = Stdout()
-    try:
-        data = read_input(sys.stdin.buffer)
-    except InputError as error:
-        return finish(out, Answer(UNREADABLE, (), [f"[error] {error}"]))
-    return finish(out, answer(data, process_with(settings), function.KINDS))
+    return filter_main(process_with(settings), function.KINDS)
 
 
 def legacy_plugin(config: str) -> int:
     """A kustomize legacy exec plugin: the configuration is a file, plain documents come and go.
 
-    Source: api/internal/plugins/execplugin of kustomize.
+    Source: api/internal/plugins/execplugin of kustomize. Raises BadConfig and OSError.
     """
-    try:
-        with open(config, "rb") as file:
-            settings = settings_in(file.read(), config)
-    except BadConfig as error:
-        for message in error.messages:
-            sys.stderr.write(f"[error] {message}\n")
-        return UNREADABLE
-    except OSError as error:
-        sys.stderr.write(f"[error] {config}: {error.strerror}\n")
-        return UNREADABLE
+    with open(config, "rb") as file:
+        settings = settings_in(file.read(), config)
     return filter_with(settings)

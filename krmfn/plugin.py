@@ -7,22 +7,22 @@ apiVersion and kind (kustomize, ``api/internal/plugins/execplugin``; so do all r
 
 from __future__ import annotations
 
-import argparse
 import os
 import shlex
 import shutil
 import sys
 
+from krmfn.cli import Parser
+from krmfn.output import complain, put
+
 API_VERSION = "fn.modelplane.ai/v1alpha1"
 KIND = "ModelplaneEnv"
+DESCRIPTION = "Makes kustomize find krmfn, for kubectl and kustomize without --enable-exec or docker."
 
 
 def install(argv: list[str]) -> int:
     """Link krmfn into kustomize's plugin home and print what to run; 0, or 2 with a line on stderr."""
-    parser = argparse.ArgumentParser(
-        prog="krmfn install-kustomize-plugin",
-        description="Makes kustomize find krmfn, for kubectl and kustomize without --enable-exec or docker.",
-    )
+    parser = Parser("krmfn install-kustomize-plugin", DESCRIPTION)
     parser.add_argument(
         "--home",
         metavar="DIR",
@@ -31,14 +31,13 @@ def install(argv: list[str]) -> int:
     home = os.path.abspath(parser.parse_args(argv).home or _default_home())
     program = _program()
     if program is None:
-        return _fail("krmfn is neither beside this Python nor in PATH; install it first (pip install krmfn)")
+        return complain(["krmfn is neither beside this Python nor in PATH; install it first (pip install krmfn)"])
     link = os.path.join(home, API_VERSION, KIND.lower(), KIND)
     try:
         _link(program, link)
     except OSError as error:
-        return _fail(f"{link} could not be made: {error.strerror}")
-    sys.stdout.write(f"{link} -> {program}\n\n{_usage(home)}\n")
-    return 0
+        return complain([f"{link} could not be made: {error.strerror}"])
+    return put([f"{link} -> {program}\n\n{_usage(home)}\n"])
 
 
 def _default_home() -> str:
@@ -79,8 +78,3 @@ def _usage(home: str) -> str:
         "kubectl kustomize --enable-alpha-plugins DIR\n"
         "kustomize build --enable-alpha-plugins DIR"
     )
-
-
-def _fail(message: str) -> int:
-    sys.stderr.write(f"error: {message}\n")
-    return 2

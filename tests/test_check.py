@@ -223,7 +223,12 @@ def test_unreadable_files(tmp_path):
     assert (named.status, named.stdout) == (2, b"")
     assert str(bad) in named.stderr
     assert "line 2" in named.stderr
-    assert run_krmfn(b"", "check", str(tmp_path)).status == 0, "in a folder it may be a template"
+    found = run_krmfn(b"", "check", str(tmp_path))
+    assert found.status == 0, "in a folder it may be a template"
+    assert found.stderr.startswith(f"[warning] {bad}:2: left alone: not YAML: ")
+    assert run_krmfn(b"", "check", "--strict", str(tmp_path)).status == 1
+    bad.write_text("- no\n- manifest\n")
+    assert run_krmfn(b"", "check", "--strict", str(tmp_path)) == (0, b"", "")
     assert run_krmfn(b"", "check", str(tmp_path / "none.yaml")).status == 2
     assert run_krmfn(b"", "check").status == 2
 

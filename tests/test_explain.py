@@ -772,7 +772,8 @@ def test_no_colours_and_no_cuts_in_a_pipe(explain):
         ),
         ({"a.yaml": "kind: X\nspec: {}\nx: 1\n"}, ["a.yaml", "--config", "a.yaml"], 2, "a.yaml", "a bad configuration"),
         ({"a.yaml": "kind: X\n"}, [], 2, "FILE|DIR", "no file named"),
-        ({"a.yaml": "kind: X\n", "b.yaml": "a: [b", "c.yaml": "a: b"}, ["."], 0, "", "folders may hold other files"),
+        ({"a.yaml": "kind: X\n", "b.yaml": "- a", "c.yaml": "a: b"}, ["."], 0, "", "folders may hold other files"),
+        ({"a.yaml": "kind: X\n", "b.yaml": "a: [b"}, ["."], 0, "./b.yaml:1: left alone: not YAML", "broken ones too"),
     ],
 )
 def test_input_that_cannot_be_read(tmp_path, files, words, status, said, reason):
@@ -806,7 +807,7 @@ def test_reader_that_goes_away(tmp_path):
     (tmp_path / "in.yaml").write_text(json.dumps(lws(container("/e", "x" * 5000), size=500)))
     line = f"{krmfn_command()} explain --all in.yaml | head -n 1; exit ${{PIPESTATUS[0]}}"
     ran = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, check=False)
-    assert (ran.returncode, ran.stderr) == (1, b"")
+    assert (ran.returncode, ran.stderr) == (2, b"[error] stdout was closed before everything was written\n")
 
 
 # -- JSON

@@ -36,10 +36,11 @@ MAY_IMPORT["simulate"] = {"backends", "inject", *VALUES}
 BELOW_FUNCTION = {"config", "findings", "workloads", "backends", "inject", "lint", "simulate", *VALUES}
 MAY_IMPORT["function"] = BELOW_FUNCTION
 MAY_IMPORT["host"] = {"function", *BELOW_FUNCTION}
-MAY_IMPORT["plugin"] = set()
+MAY_IMPORT["output"] = {"kyaml"}
+MAY_IMPORT["plugin"] = {"cli", "output"}
 COMMANDS = {"cli", "files", "check", "explain"}
 for command in COMMANDS:  # they share options, and each is imported by the command line when it is called
-    MAY_IMPORT[command] = {"function", "host", "plugin", *COMMANDS, *BELOW_FUNCTION}
+    MAY_IMPORT[command] = {"function", "host", "output", "plugin", *COMMANDS, *BELOW_FUNCTION}
 MAY_IMPORT["__main__"] = {"cli", *MAY_IMPORT["cli"]}
 
 # Whatever is not named here imports the standard library only.

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from typing import TYPE_CHECKING
 
 from krmfn import versions
-from krmfn.cli import add_config, complain, settings_from
+from krmfn.cli import Parser, add_config, settings_from
 from krmfn.explain.gather import Cluster, Input, gather, read_input
 from krmfn.explain.releases import oldest_known
-from krmfn.files import Found, find_files, read_file
-from krmfn.kyaml.run import FINDINGS, OK, BadConfig
+from krmfn.files import is_broken, left_alone, read_files
+from krmfn.kyaml.errors import InputError
+from krmfn.kyaml.run import FINDINGS, OK
+from krmfn.output import complain, put, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -41,13 +41,8 @@ exit status: 0 every gang works; 1 a gang is broken, or a manifest has an error
 def explain_command(words: Sequence[str]) -> int:
     """``krmfn explain`` with its arguments; the exit status."""
     options = _parser().parse_args(list(words))
-    try:
-        settings = settings_from(options.config) if options.config else None
-        inputs, status = _inputs(find_files(options.paths), settings)
-    except BadConfig as error:
-        return complain(error.messages)
-    except OSError as error:
-        return complain([f"{error.filename}: {error.strerror}"])
+    settings = settings_from(options.config) if options.config else None
+    inputs, status = _inputs(options.paths, settings)
     found = gather(inputs, Cluster(options.lws_version, options.grove_version), options.all)
     if options.output == "json":
         from krmfn.explain.data import render
@@ -61,23 +56,12 @@ def explain_command(words: Sequence[str]) -> int:
             broken = broken or workload.broken
             yield workload
 
-    try:
-        for part in render(watched(), options.container, options.all):
-            sys.stdout.buffer.write(part.encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FINDINGS
-    return status or (FINDINGS if broken else OK)
+    printed = put(render(watched(), options.container, options.all))
+    return printed or status or (FINDINGS if broken else OK)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="krmfn explain",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def _parser() -> Parser:
+    parser = Parser("krmfn explain", DESCRIPTION, EPILOG)
     parser.add_argument("paths", metavar="FILE|DIR", nargs="+", help="a file, a folder, or - for stdin")
     add_config(parser)
     parser.add_argument(
@@ -108,13 +92,18 @@ def _release(backend: str) -> Callable[[str], Version]:
     return parse
 
 
-def _inputs(files: Iterator[Found], settings: Settings | None) -> tuple[list[Input], int]:
+def _inputs(paths: Sequence[str], settings: Settings | None) -> tuple[list[Input], int]:
     """The inputs that hold manifests, and the exit status as far as it is known."""
     inputs: list[Input] = []
     status = OK
-    for path, named in files:
+    for (path, named), data in read_files(paths):
         name = "stdin" if path == "-" else path
-        error = read_input(name, read_file(path), settings, inputs)
-        if error and named:
-            status = complain([f"{name}: {error}"])
+        try:
+            if not read_input(name, data, settings, inputs) and named:
+                status = complain([f"{name}: no Kubernetes manifest"])
+        except InputError as error:
+            if named:
+                status = complain([f"{name}: {error}"])
+            elif is_broken(data):
+                say(left_alone(path, error))
     return inputs, status

@@ -82,26 +82,19 @@ class WorkloadView(NamedTuple):
         )
 
 
-def read_input(name: str, data: bytes, settings: Settings | None, inputs: list[Input]) -> str:
-    """Adds an input, if there are workloads or ConfigMaps in it; an error for the user, "" if all is well.
+def read_input(name: str, data: bytes, settings: Settings | None, inputs: list[Input]) -> bool:
+    """Adds an input, if there are workloads or ConfigMaps in it; False where there is no manifest at all.
 
-    ``settings``: None for those that come with the list. Raises BadConfig.
+    ``settings``: None for those that come with the list. Raises BadConfig and InputError.
     """
-    try:
-        items = read(data, KINDS)
-        if any(item.kind in KINDS or item.kind == "ConfigMap" for item in items.items):
-            own = (settings_of(items) if settings is None else settings)._replace(mode="Inject")
-            outcome = inject(items, own)
-            if outcome.changed:
-                items = read(b"".join(items.render([])), KINDS)
-            inputs.append(Input(name, items, own, outcome))
-        elif all(item.kind in ("", "?") for item in items.items):
-            return "no Kubernetes manifest"
-    except InputError as error:
-        return str(error)
-    except RecursionError:
-        return "nested too deeply"
-    return ""
+    items = read(data, KINDS)
+    if any(item.kind in KINDS or item.kind == "ConfigMap" for item in items.items):
+        own = (settings_of(items) if settings is None else settings)._replace(mode="Inject")
+        outcome = inject(items, own)
+        if outcome.changed:
+            items = read(b"".join(items.render([])), KINDS)
+        inputs.append(Input(name, items, own, outcome))
+    return any(item.kind not in ("", "?") for item in items.items)
 
 
 def gather(inputs: list[Input], cluster: Cluster, everything: bool) -> Iterator[WorkloadView]:

@@ -15,6 +15,7 @@ from krmfn.explain.gather import OPTED_OUT, REFUSED
 from krmfn.explain.releases import joined, oldest_known, span
 from krmfn.gang import ADDRESS, RANK
 from krmfn.kyaml.results import clean
+from krmfn.output import is_terminal
 from krmfn.settings import matches
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Screen(NamedTuple):
 
 def screen(pattern: str, everything: bool) -> Screen:
     """Stdout: a terminal has a width and colours, a file has neither. $COLUMNS and $NO_COLOR count."""
-    terminal = sys.stdout.isatty()
+    terminal = is_terminal(sys.stdout)
     stated = os.environ.get("COLUMNS", "")
     width = int(stated) if stated.isascii() and stated.isdigit() and int(stated) else None
     if width is None and terminal:
