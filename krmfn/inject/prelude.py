@@ -29,7 +29,10 @@ SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh"})
 # prelude (contract P7).
 _SHELLS_OWN = (
     "IFS PPID OPTIND LINENO SECONDS RANDOM PS1 PS2 PS4 PWD OLDPWD SHLVL _ ENV BASH_ENV UID EUID GROUPS BASHOPTS "
-    "SHELLOPTS HISTCMD FUNCNAME DIRSTACK"
+    "SHELLOPTS HISTCMD FUNCNAME DIRSTACK "
+    # Not in the contract's list, but measured: bash, ksh93 or mksh set them anew or stop at their value.
+    "BASH BASHPID EPOCHSECONDS EPOCHREALTIME SRANDOM OPTERR COMP_WORDBREAKS TMOUT MAILCHECK COLUMNS LINES HISTSIZE "
+    "PIPESTATUS"
 )
 RESERVED = frozenset(_SHELLS_OWN.split())
 # `_krmfn_` is the prelude's own.
