@@ -1,4 +1,4 @@
-"""``python -m tests.fuzz --seconds N [--seed S]``: inputs that may break the function, until time is over.
+"""``python -m tests.fuzz --seconds N [--seed S]``: inputs that may break the function, until it is told to end.
 
 Exit status 1 when a fault is found that is not known; its input is made small and kept in tests/regressions.
 """
@@ -10,9 +10,11 @@ import collections
 import hashlib
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -126,7 +128,14 @@ def main() -> int:
     shells = preludes.Shells(args.seed)
     inputs = Inputs(args.seed)
     number, in_shells = args.first, 0.0
-    while (passed := time.monotonic() - start) < args.seconds and len(session.faults) < MOST_FAULTS:
+    stopped = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stopped.set())
+    while (
+        not stopped.is_set()
+        and (passed := time.monotonic() - start) < args.seconds
+        and len(session.faults) < MOST_FAULTS
+    ):
         if in_shells < passed * PRELUDES:
             began = time.monotonic()
             for fault in shells.one():

@@ -328,7 +328,7 @@ class _Check:
         if any(n.kind == "alias" or n.tag or hosttree.is_merge(n) for n in written):
             return
         config = self.case.config
-        if source.is_list:
+        if source.is_list and config is None:
             found = hosttree.expand(source.roots[0]).get("functionConfig")
             config = hosttree.flow(found).encode() if found is not None else None
         other = run(Case(hosttree.flow(before).encode(), config))

@@ -210,7 +210,7 @@ def _escaped(char: str) -> str:
 def unordered(value: Any) -> Any:
     """An expanded value without the order of keys, which means nothing."""
     if isinstance(value, Map):
-        return value.tag, sorted((unordered(key), unordered(inner)) for key, inner in value.pairs)
+        return value.tag, sorted(((unordered(key), unordered(inner)) for key, inner in value.pairs), key=repr)
     if isinstance(value, Seq):
         return value.tag, [unordered(item) for item in value.items]
     return tuple(value)

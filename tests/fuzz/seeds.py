@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.fuzz import known, objects, writer
+from tests.fuzz import bombs, known, objects, writer
 from tests.fuzz.check import Case
 from tests.fuzz.mutate import mutate
 from tests.support import ROOT
@@ -36,6 +36,8 @@ class Inputs:
         """The input of this number."""
         r = Random(f"{self.seed}.{number}")
         roll = r.random()
+        if roll > 0.995:
+            return bombs.make(r)
         if roll < 0.2 and self.files:
             case = Case(r.choice(self.files), self.config(r))
         else:

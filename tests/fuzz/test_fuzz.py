@@ -11,8 +11,8 @@ import pytest
 from krmfn.kyaml.resourcelist import Ref
 from krmfn.kyaml.results import Result
 from krmfn.kyaml.run import Answer
-from tests.fuzz import hosttree
-from tests.fuzz.check import Case, Fault, _Check, run
+from tests.fuzz import bombs, hosttree
+from tests.fuzz.check import Case, Fault, _Check, check, run
 from tests.fuzz.minimise import minimise
 from tests.fuzz.seeds import Inputs
 from tests.support import ROOT
@@ -146,6 +146,13 @@ def test_bombs_are_left(text):
     (root,) = hosttree.read(text.replace("*a0, ", ""))
     with pytest.raises(hosttree.TooMuch):
         hosttree.expand(root)
+
+
+@pytest.mark.parametrize("name", bombs.SHAPES)
+def test_large_inputs_are_quick(name):
+    """Within the CPU limit of the fuzzer, and without any other fault."""
+    most, shape = bombs.SHAPES[name]
+    assert check(Case(shape(most // 4 or 1).encode())) is None
 
 
 def test_equal_seeds_give_equal_inputs():

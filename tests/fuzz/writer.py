@@ -126,7 +126,7 @@ class Writer:
         name = self.r.choice(("a", "b", "env", "x1", "t-2"))
         if key in _SAME_NODE:
             self.anchors.setdefault(key, []).append(name)
-        if isinstance(value, dict) and key not in ("metadata", "(item)"):
+        if isinstance(value, dict) and key not in ("metadata", "annotations", "(item)"):
             self.anchors.setdefault("(map)", []).append(name)
         return f"&{name} "
 
