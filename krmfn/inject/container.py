@@ -7,10 +7,11 @@ from krmfn.inject import prelude
 from krmfn.inject.env import plan_env
 from krmfn.inject.state import check_state
 from krmfn.kubelet import holders, mentions
+from krmfn.kyaml import tree
 from krmfn.kyaml.access import key_text
 from krmfn.kyaml.edit import ListEdit
+from krmfn.kyaml.flow import is_marked
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
-from krmfn.kyaml.tree import Collection
 from krmfn.settings import matches
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from krmfn.findings import Report
     from krmfn.gang import Judge, Left, Member
     from krmfn.inject.plan import Plan
+    from krmfn.kyaml.source import Source
     from krmfn.podspec import Container, EnvVar, Words
     from krmfn.settings import Settings
 
@@ -76,7 +78,9 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
         if any(finding.severity == "error" for finding in report.found[before:]):
             return Treated(container, literal=literal, failed=True)
     names = [RANK, *holders(env.entries, [RANK])] if wrapped else []
-    shell = _wrap(container, wrapper, command, names, settings, plan)  # first: of two new keys env is the second
+    shell = _wrap(
+        container, wrapper, command, names, settings, plan, report.resource.source
+    )  # first: of two new keys env is the second
     plan.add(container.node, "env", container.env_slot, container.trail, env.change)
     if settings.mode == "Validate":
         check_state(container, member, wrapper is not None, wrapped and shell.changed, report)
@@ -93,7 +97,7 @@ def clear(container: Container, left: Left, settings: Settings, plan: Plan, repo
         wrapper, command = prelude.unwrap(container.command.words)
         if not any(container.env[i].name == ADDRESS for i in own):
             return
-        _wrap(container, wrapper, command, [], settings, plan)
+        _wrap(container, wrapper, command, [], settings, plan, report.resource.source)
     except prelude.PreludeEdited:
         _prelude_edited(container, report)
         return
@@ -207,11 +211,12 @@ def _wrap(
     names: list[str],
     settings: Settings,
     plan: Plan,
+    source: Source,
 ) -> _Shell:
     """Contract P2, P5: the prelude in front of the command and of every exec handler, or in front of none."""
     own = prelude.shell_of(command[0]) if command else None
     shell = (own or settings.prelude_shell) if names else ""
-    supplied = not names and _is_supplied(container, command, settings)
+    supplied = not names and _is_supplied(container, command, settings, source)
     changed = _rewrap(container.command, wrapper, command, shell, names, container, plan, supplied)
     for handler in container.handlers:
         old, words = prelude.unwrap(handler.command.words)
@@ -220,16 +225,15 @@ def _wrap(
     return _Shell(shell, changed)
 
 
-def _is_supplied(container: Container, command: list[str], settings: Settings) -> bool:
+def _is_supplied(container: Container, command: list[str], settings: Settings, source: Source) -> bool:
     """True for a command that came in with a prelude (contract P6, P8): the configured one, where a new key is put."""
     found = container.command.slot
     if found is None or not command or tuple(command) != _entrypoint(container, settings):
         return False
+    if not isinstance(found.value, tree.Sequence) or found.value.flow:
+        return isinstance(found.value, tree.Sequence) and found.mapping.flow and is_marked(source, found.value)
     keys = [key_text(key) for key, _ in found.mapping.entries]
-    if found.mapping.flow:
-        return keys[0] == "command"
-    block = isinstance(found.value, Collection) and not found.value.flow
-    return block and "name" in keys and keys.index("command") == keys.index("name") + 1
+    return "name" in keys and keys.index("command") == keys.index("name") + 1
 
 
 def _rewrap(
@@ -253,7 +257,7 @@ def _rewrap(
         if names and not words.words:  # contract P6: the configuration's entrypoint comes in as a whole
             new = (*new, *command)
         ours = range(len(words.words) if supplied else 4) if old is not None else ()
-        change = ListEdit(new, tuple(ours), with_key=not names)
+        change = ListEdit(new, tuple(ours), with_key=not names, marked=True)
     trail = words.slot.trail if words.slot is not None else container.trail
     plan.add(words.mapping, "command", words.slot, list(trail), change)
     return bool(change.front or change.drop)

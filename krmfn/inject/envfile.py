@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 
 from krmfn.gang import ENV_FILE_PATH, ENV_FILE_VOLUME, RANK
-from krmfn.kyaml.access import deref, get, key_text, slot, text, to_data
+from krmfn.kyaml.access import get, slot, text, to_data
 from krmfn.kyaml.edit import ListEdit, Move
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.tree import Mapping, Sequence
@@ -97,7 +97,7 @@ def clear_template(template: PodTemplate, plan: Plan) -> int:
 def _plan_lists(template: PodTemplate, writers: list[int], entries: dict[str, Any], plan: Plan) -> None:
     places = {"volumes": _volume_places(template) if writers else [], "initContainers": writers}
     for key, ours in places.items():
-        change = _change(template, key, ours, entries[key]) if entries else _removal(template, key, places)
+        change = _change(template, key, ours, entries[key]) if entries else ListEdit((), tuple(ours), marked=bool(ours))
         plan.add(template.node, key, slot(template.node, key, template.trail), template.trail, change)
 
 
@@ -126,27 +126,11 @@ def _volume_places(template: PodTemplate) -> list[int]:
     return [i for i in range(count) if text(get(volumes, i, "name")) == NAME]
 
 
-def _removal(template: PodTemplate, key: str, places: dict[str, list[int]]) -> ListEdit:
-    """The edit that takes ours out of a list, and the list where it came with ours.
-
-    In flow style a missing list is put in front of all others (contract P8).
-    """
-    if not places[key]:
-        return ListEdit()
-    created = template.node.flow
-    for name, value in template.node.entries:
-        if key_text(name) == key:
-            break
-        ours, found = places.get(key_text(name) or "", []), deref(value)
-        created = created and isinstance(found, Sequence) and len(found.items) == len(ours)
-    return ListEdit((), tuple(places[key]), created)
-
-
 def _change(template: PodTemplate, key: str, places: list[int], wanted: dict[str, Any]) -> ListEdit:
     """The edit that leaves ``wanted`` once in the list, an init container in first place."""
     right = [i for i in places if _agrees(get(template.node, key, i), wanted)]
     if not right:
-        return ListEdit((wanted,), tuple(places))
+        return ListEdit((wanted,), tuple(places), marked=True)
     keep = right[0]
     front = (Move(keep),) if key == "initContainers" and keep != 0 else ()
     return ListEdit(front, tuple(i for i in places if i != keep))

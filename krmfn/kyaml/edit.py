@@ -31,11 +31,14 @@ class ListEdit(NamedTuple):
     """A change of one list: what comes to the front, data or ``Move``, and the indices of entries taken out.
 
     ``with_key``: a list in flow style that loses its last entry goes with its key, as one in block style does.
+    ``marked``: if the key has to be made in flow style, the list gets blanks inside its brackets, and such a list
+    goes with its key, so that what was made by one edit can be undone by another.
     """
 
     front: tuple[Any, ...] = ()
     drop: tuple[int, ...] = ()
     with_key: bool = False
+    marked: bool = False
 
     @property
     def gone(self) -> tuple[int, ...]:
@@ -52,7 +55,7 @@ def edit_list(source: Source, mapping: Mapping, key: str, pair: tuple[Node, Node
     entry that goes holds an anchor that is used elsewhere.
     """
     if pair is None:
-        return _create(source, mapping, key, list(change.front))
+        return _create(source, mapping, key, list(change.front), change.marked)
     written = next((value for name, value in mapping.entries if name is pair[0]), pair[1])
     value = deref(written)
     if is_null(value):
@@ -61,7 +64,8 @@ def edit_list(source: Source, mapping: Mapping, key: str, pair: tuple[Node, Node
         raise Malformed(f"{key} is no list", pair[0].start)
     _check_anchors(source, value, change)
     empties = not change.front and len(set(change.gone)) == len(value.items)
-    if empties and written is value and len(mapping.entries) > 1 and (change.with_key or not value.flow):
+    goes = not value.flow or change.with_key or (change.marked and flow.is_marked(source, value))
+    if empties and written is value and len(mapping.entries) > 1 and goes:
         remove_keys(source, mapping, [pair[0]])
     elif value.flow:
         front = [_flow_text(source, value, part) for part in change.front]
@@ -213,10 +217,10 @@ def _fill(source: Source, mapping: Mapping, pair: tuple[Node, Node], entries: li
     insert_lines(source, at, emit.list_lines(entries, indent), newline)
 
 
-def _create(source: Source, mapping: Mapping, key: str, entries: list[Any]) -> None:
+def _create(source: Source, mapping: Mapping, key: str, entries: list[Any], marked: bool) -> None:
     """Adds ``key`` with a list to a mapping that lacks it."""
     if mapping.flow:
-        return flow.create(source, mapping, key, entries)
+        return flow.create(source, mapping, key, entries, marked)
     place = _line_behind_name(source, mapping)
     step = _list_indent(source, mapping)
     if place is not None:

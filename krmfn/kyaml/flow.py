@@ -62,17 +62,30 @@ def fill(source: Source, key: Node, value: Node, entries: list[Any]) -> None:
         source.edit(key.end, key.end, f": {shown}")
 
 
-def create(source: Source, mapping: Mapping, key: str, entries: list[Any]) -> None:
-    """Plans to put a key with a list in front of all others."""
+def create(source: Source, mapping: Mapping, key: str, entries: list[Any], marked: bool = False) -> None:
+    """Plans to put a key with a list in front of all others; a ``marked`` list is known again by ``is_marked``."""
     json = is_json(source, mapping.start)
-    shown = f"{emit.scalar(key, True, not json)}: {emit.flow(entries, json)}"
+    shown = emit.flow(entries, json)
+    if marked:
+        shown = f"[ {shown[1:-1]} ]"
+    shown = f"{emit.scalar(key, True, not json)}: {shown}"
     _put_front(source, mapping, [shown], stays=bool(mapping.entries))
 
 
+def is_marked(source: Source, node: Sequence) -> bool:
+    """True for a list with blanks inside its brackets."""
+    return source.text[node.head : node.head + 1] == " " and source.text[node.end - 2 : node.end - 1] == " "
+
+
 def _put_front(source: Source, node: Collection, parts: list[str], stays: bool) -> None:
-    """Parts on lines of their own where the first entry stands so; ``stays``: an entry will follow them."""
+    """Parts on lines of their own where the first entry stands so; ``stays``: an entry will follow them.
+
+    Where all entries go the parts take their place.
+    """
     first = next(node.children(), None)
-    at = source.line_end(node.head) if stays and first is not None else -1
+    if first is not None and not stays:
+        return source.edit(first.start, first.start, ", ".join(parts))
+    at = source.line_end(node.head) if first is not None else -1
     if first is not None and 0 <= at <= first.start and source.first_on_line(first.start):
         indent = source.text[source.line_start(first.start) : first.start]
         newline = source.newline(first.start)
