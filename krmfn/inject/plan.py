@@ -87,11 +87,18 @@ class Plan:
 
     def _bystander(self, resource: Resource) -> Alias | None:
         """An alias by which something that is no site sees a text that is to change."""
-        passed = {id(alias) for site in self.sites for alias in site.trail}
         edited = {id(part) for site in self.sites if site.change != NOTHING for part in _parts(site)}
-        found = [alias for root in resource.source.roots for alias in aliases(root)]
+        sites: dict[int, set[int]] = {}  # what each alias leads a site to
+        for site in self.sites:
+            for alias in site.trail:
+                sites.setdefault(id(alias), set()).update(map(id, _parts(site)))
         shows: dict[int, bool] = {}
-        return next((a for a in found if id(a) not in passed and _reaches(deref(a), edited, shows)), None)
+        for root in resource.source.roots:
+            for alias in aliases(root):
+                known = sites.get(id(alias))
+                if _reaches(deref(alias), edited - known, {}) if known else _reaches(deref(alias), edited, shows):
+                    return alias
+        return None
 
     def _foreign_anchor(self, resource: Resource) -> Alias | None:
         """An alias by which a site is reached that is to change, but whose anchor stands where nothing may change.
