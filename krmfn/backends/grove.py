@@ -81,7 +81,7 @@ def _aligned(shape: Shape, clique: Clique) -> bool:
 def unused_rules(workloads: Iterable[Workload], settings: Settings) -> list[Finding]:
     """A warning for each entry of ``grove.roles`` that covers no clique of any PodCliqueSet of the input.
 
-    It is reported at the first PodCliqueSet, and not at all where there is none.
+    It is reported at the first PodCliqueSet, and not at all where there is none, or one that cannot be read.
     """
     if not settings.roles:
         return []
@@ -90,7 +90,10 @@ def unused_rules(workloads: Iterable[Workload], settings: Settings) -> list[Find
         if workload.kind != "PodCliqueSet":
             continue
         first = first or workload
-        tree = CliqueSet(workload)
+        try:
+            tree = CliqueSet(workload)
+        except Malformed:  # told where it was read; which cliques it has is not known
+            return []
         for i in tuple(unused):
             if any(settings.roles[i].covers(tree.name, clique.name) for clique in tree.cliques):
                 del unused[i]

@@ -18,7 +18,7 @@ import threading
 import time
 from pathlib import Path
 
-from tests.fuzz import guided, known, preludes
+from tests.fuzz import commands, guided, known, preludes
 from tests.fuzz.check import Case, Fault, check, run
 from tests.fuzz.minimise import minimise
 from tests.fuzz.seeds import Inputs
@@ -26,6 +26,7 @@ from tests.support import ROOT, krmfn_command
 
 REGRESSIONS = ROOT / "tests" / "regressions"
 MEMORY = 4 * 1024**3
+EACH_COMMAND = 20  # one input of so many goes through the commands too
 EACH_PROCESS = 150  # one input of so many goes through the real process too
 PRELUDES = 0.1  # the share of the time for the prelude in real shells
 MOST_FAULTS = 25  # kinds; then something is broken that needs no more examples
@@ -40,12 +41,15 @@ class Session:
         self.faults: dict[str, Fault] = {}
         self.known: collections.Counter[str] = collections.Counter()
 
-    def one(self, case: Case, process: bool) -> None:
-        """Checks one input, in the process and sometimes through a real one."""
+    def one(self, case: Case, number: int) -> None:
+        """Checks one input; by its number also through the commands, or a real process."""
         self.counts["inputs"] += 1
         fault = check(case)
-        if fault is None and process:
-            self.counts["processes"] += 1
+        if fault is None and number % EACH_COMMAND == 1:
+            self.counts["through the commands"] += 1
+            fault = commands.fault(case)
+        if fault is None and number % EACH_PROCESS == 0:
+            self.counts["through a process"] += 1
             fault = through_process(case)
         if fault is not None:
             self.found(case, fault)
@@ -59,9 +63,10 @@ class Session:
         if fault.kind in self.faults:
             return
         self.faults[fault.kind] = fault
-        small = minimise(case, fault)
+        judge = commands.fault if fault.kind.startswith("krmfn ") else check
+        small = minimise(case, fault, judge)
         name = save(self.keep, fault.kind, small)
-        last = check(small) or fault
+        last = judge(small) or fault
         print(f"FAULT {fault.kind} ({name}, {len(small.data)} bytes)\n{_indented(last.detail)}", flush=True)
 
 
@@ -124,7 +129,7 @@ def main() -> int:
             report(session, time.monotonic() - start, args.seed)
             return 1 if session.faults else 0
 
-        guided.run(args.seconds, args.seed, lambda case: session.one(case, process=False), end)
+        guided.run(args.seconds, args.seed, lambda case: session.one(case, -1), end)
     shells = preludes.Shells(args.seed)
     inputs = Inputs(args.seed)
     number, in_shells = args.first, 0.0
@@ -145,7 +150,7 @@ def main() -> int:
             session.counts["preludes in shells"] = shells.started
             in_shells += time.monotonic() - began
             continue
-        session.one(inputs.get(number), number % EACH_PROCESS == 0)
+        session.one(inputs.get(number), number)
         number += 1
     report(session, time.monotonic() - start, args.seed)
     return 1 if session.faults else 0

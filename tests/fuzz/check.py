@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import sys
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from krmfn.kyaml.run import Answer
 
 CPU_SECONDS = 5
+INTERNAL = "internal error"
+DEBUG_VARIABLE = "KRMFN_DEBUG"
 DEEP = 20_000  # Python's recursion limit while the oracle walks, which is nested itself
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -105,12 +108,27 @@ def check(case: Case) -> Fault | None:
     got = run(case)
     if isinstance(got, Fault):
         return got
+    if any(INTERNAL in line for line in got.errors):
+        return _internal(case, got)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(DEEP)
     try:
         return _Check(case, got).fault()
     finally:
         sys.setrecursionlimit(limit)
+
+
+def _internal(case: Case, got: Answer) -> Fault:
+    """An exception that the run loop caught, with the place it came from."""
+    os.environ[DEBUG_VARIABLE] = "1"
+    try:
+        again = run(case)
+    finally:
+        del os.environ[DEBUG_VARIABLE]
+    lines = got.errors if isinstance(again, Fault) else again.errors
+    places = [line for line in lines if "krmfn" in line and ", in " in line]
+    place = places[-1].rpartition("/")[2].replace('", line ', ":") if places else "?"
+    return Fault(f"internal error {lines[-1].partition(':')[0]} at {place}", "\n".join(lines))
 
 
 class _Wrong(Exception):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.fuzz import known, preludes
+from tests.fuzz import commands, known, preludes
 from tests.fuzz.check import Case, check
 from tests.shells import Engine, each_shell
 from tests.support import missing
@@ -31,7 +31,9 @@ def input_param(path: Path) -> ParameterSet:
 @pytest.mark.parametrize("path", [input_param(path) for path in INPUTS])
 def test_input(path):
     config = path.with_suffix(".config")
-    assert check(Case(path.read_bytes(), config.read_bytes() if config.exists() else None)) is None
+    case = Case(path.read_bytes(), config.read_bytes() if config.exists() else None)
+    assert check(case) is None
+    assert commands.fault(case) is None
 
 
 @each_shell()
