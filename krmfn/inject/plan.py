@@ -87,17 +87,20 @@ class Plan:
 
     def _bystander(self, resource: Resource) -> Alias | None:
         """An alias by which something that is no site sees a text that is to change."""
-        edited = {id(part) for site in self.sites if site.change != NOTHING for part in _parts(site)}
-        sites: dict[int, set[int]] = {}  # what each alias leads a site to
+        changed = [site for site in self.sites if site.change != NOTHING]
+        edited = {id(part) for site in changed for part in _parts(site)}
+        led: dict[int, set[tuple[int, str]]] = {}  # the places that each alias leads to
         for site in self.sites:
             for alias in site.trail:
-                sites.setdefault(id(alias), set()).update(map(id, _parts(site)))
+                led.setdefault(id(alias), set()).add(site.identity)
         shows: dict[int, bool] = {}
-        for root in resource.source.roots:
-            for alias in aliases(root):
-                known = sites.get(id(alias))
-                if _reaches(deref(alias), edited - known, {}) if known else _reaches(deref(alias), edited, shows):
-                    return alias
+        for alias in (alias for root in resource.source.roots for alias in aliases(root)):
+            places = led.get(id(alias))
+            others = edited
+            if places:
+                others = {id(part) for site in changed if site.identity not in places for part in _parts(site)}
+            if _reaches(deref(alias), others, {} if places else shows):
+                return alias
         return None
 
     def _foreign_anchor(self, resource: Resource) -> Alias | None:
