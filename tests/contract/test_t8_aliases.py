@@ -323,6 +323,21 @@ CASES = [
         leaderTemplate:
           spec:
             containers:
+            - &c
+              name: c
+              volumes: []
+        workerTemplate:
+          spec: *c
+        """),
+        [[FIRST]],
+        [],
+        "a pod spec that is an alias of a container",
+    ),
+    (
+        spec("""\
+        leaderTemplate:
+          spec:
+            containers:
             - name: c
               env: &e []
         workerTemplate:
