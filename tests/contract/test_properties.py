@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from krmfn.settings import Entrypoint, RoleRule
 from tests.contract.pods import GROVE_RELEASES, check_pod, grove_pods, lws_pods
-from tests.contract.world import A6, A8, A12, A14, ADDRESS, RANK, code_of, inject, load, settings
+from tests.contract.world import A6, A8, A12, A14, ADDRESS, RANK, code_of, inject, load, run, settings
 
 if TYPE_CHECKING:
     from krmfn.settings import Settings
@@ -201,3 +202,42 @@ def test_any_pod_clique_set(style, data):
     for release in GROVE_RELEASES[GROVE_RELEASES.index(oldest) :]:
         for pod in grove_pods(after, release, "leader"):
             check_pod(pod)
+
+
+@st.composite
+def grove_settings(draw: Any, entrypoints: tuple[Entrypoint, ...], releases: list[str | None]) -> Settings:
+    """Grove settings of every kind."""
+    gang = (RoleRule("*", "worker", "gang"), RoleRule("*", "*", "none"))
+    return settings(
+        grove=draw(st.sampled_from(releases)),
+        rank_from=draw(st.sampled_from(["Prelude", "EnvFile"])),
+        env_file_image=draw(st.sampled_from([None, "busybox:1"])),
+        roles=draw(st.sampled_from([(), (), (RoleRule("*", "*", "none"),), gang])),
+        entrypoints=entrypoints,
+    )
+
+
+def without_empty_lists(item: dict[str, Any]) -> dict[str, Any]:
+    """The item without lists that are null or empty, whose form a run cannot always bring back, and nothing of ours."""
+    for clique in item["spec"]["template"]["cliques"]:
+        spec = clique["spec"]["podSpec"]
+        for one in [*(spec.get("initContainers") or ()), *spec["containers"]]:
+            one["env"] = [entry for entry in one.get("env") or () if entry["name"] not in (RANK, ADDRESS)]
+        for node in (spec, *(spec.get("initContainers") or ()), *spec["containers"]):
+            for key in [key for key, value in node.items() if value in (None, [])]:
+                del node[key]
+    return item
+
+
+@pytest.mark.parametrize("style", STYLES)
+@hypothesis_settings(max_examples=25)
+@given(data=st.data())
+def test_p8_any_pair_of_grove_settings(style, data):
+    text = STYLES[style](without_empty_lists(data.draw(pcs_items())))
+    supplied = data.draw(st.sampled_from([(), (Entrypoint("*", ("vllm", "serve")),)]))
+    first = data.draw(grove_settings(supplied, [None, A6, A8, A12, A14]))
+    second = data.draw(grove_settings(supplied, [A6, A8, A12, A14]))
+    done = run(text, first)
+    if done.status == 0:
+        twice, once = run(done.text, second), run(text, second)
+        assert (twice.status, twice.text) == (once.status, once.text)
