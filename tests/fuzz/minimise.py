@@ -20,7 +20,7 @@ def minimise(case: Case, fault: Fault, judge: Callable[[Case], Fault | None] = c
     def fails(data: bytes) -> bool:
         if time.monotonic() > until or not data:
             return False
-        found = judge(case._replace(data=data, valid=False))
+        found = judge(case._replace(data=data))
         return found is not None and found.kind == fault.kind
 
     data = case.data

@@ -44,7 +44,7 @@ class Inputs:
             case = self.made(r)
         self.recent = [*self.recent[-20:], case.data]
         if roll < 0.55:
-            case = case._replace(data=mutate(r, case.data, [*self.recent, r.choice(self.files or [b""])]), valid=False)
+            case = case._replace(data=mutate(r, case.data, [*self.recent, r.choice(self.files or [b""])]))
         return case
 
     def made(self, r: Random) -> Case:
