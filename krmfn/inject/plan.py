@@ -68,6 +68,7 @@ class Plan:
         if not self.changes() or not any(aliases(root) for root in resource.source.roots):
             return False
         alias = self._conflict() or self._bystander(resource) or self._foreign_anchor(resource)
+        alias = alias or self._orphan(resource)
         if alias is None:
             return False
         expand_alias(resource, alias)
@@ -114,6 +115,18 @@ class Plan:
             return None
         holders = {id(node) for root in resource.source.roots for node in _below_extensions(root)}
         return next((s.trail[0] for s in reached if not all(id(part) in holders for part in _parts(s))), None)
+
+    def _orphan(self, resource: Resource) -> Alias | None:
+        """An alias to something in an entry that is to go."""
+        gone = {
+            id(part)
+            for site in self.sites
+            if site.slot is not None and isinstance(site.slot.value, Sequence)
+            for index in site.change.drop
+            for part in walk(site.slot.value.items[index])
+        }
+        found = (alias for root in resource.source.roots for alias in aliases(root)) if gone else ()
+        return next((alias for alias in found if id(alias.target) in gone), None)
 
     def apply(self, source: Source) -> None:
         """Makes the edits on ``source``, each once."""

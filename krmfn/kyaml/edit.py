@@ -75,15 +75,21 @@ def edit_list(source: Source, mapping: Mapping, key: str, pair: tuple[Node, Node
 
 
 def _check_anchors(source: Source, node: Sequence, change: ListEdit) -> None:
-    """Raises Malformed where an entry that goes or moves holds an anchor that is used or set elsewhere too."""
-    gone = [node.items[index] for index in change.gone]
-    inside = {id(part) for entry in gone for part in walk(entry)}
-    names = {part.anchor for entry in gone for part in walk(entry) if part.anchor is not None}
-    for root in source.roots if names else ():
-        for part in walk(root):
-            target = part.target if isinstance(part, Alias) else part
-            if id(part) not in inside and target.anchor in names:
-                raise Malformed(f"the anchor &{target.anchor} in an entry that goes is used elsewhere", part.start)
+    """Raises Malformed where an entry that goes holds an anchor that is used elsewhere.
+
+    An entry that moves up still stands before the aliases to it, but maybe before another anchor of its name, too.
+    """
+    anchored = {id(part): part for index in change.gone for part in walk(node.items[index]) if part.anchor is not None}
+    if not anchored:
+        return
+    dropped = {id(part) for index in change.drop for part in walk(node.items[index])}
+    names = {part.anchor for part in anchored.values()}
+    for part in (part for root in source.roots for part in walk(root)):
+        used = isinstance(part, Alias) and id(part.target) in dropped and id(part) not in dropped
+        twin = part.anchor in names and id(part) not in anchored
+        if used or twin:
+            name = part.target.anchor if isinstance(part, Alias) else part.anchor
+            raise Malformed(f"the anchor &{name} in an entry that goes is used elsewhere", part.start)
 
 
 def _flow_text(source: Source, node: Sequence, part: Any) -> str:
