@@ -384,6 +384,30 @@ def test_t8(text, expected, left, reason):
         assert found_aliases(done.text) == left, reason
 
 
+ENTRIES = [
+    ("&r {name: MODELPLANE_RANK, value: mine}", "*r", "both are replaced"),
+    ('&r {name: MODELPLANE_RANK, value: "0"}', "*r", "the alias is replaced"),
+    ("{name: &n MODELPLANE_RANK, value: mine}", "{name: *n, value: mine}", "an anchor inside of it"),
+    ("{name: MODELPLANE_RANK, value: &v mine}\n- {name: B, value: x}", "{name: C, value: *v}", "a value"),
+    ("{name: U, value: $(MODELPLANE_RANK)}\n- &r {name: MODELPLANE_RANK, value: '0'}", "*r", "one moves"),
+]
+
+
+@pytest.mark.parametrize(("one", "two", "reason"), ENTRIES, ids=[row[-1] for row in ENTRIES])
+@pytest.mark.parametrize("swap", [False, True])
+def test_t8_entries_that_go_or_move(one, two, reason, swap):
+    """An alias to an entry that goes is replaced by a copy first."""
+    first, second = ("workerTemplate", "leaderTemplate") if swap else ("leaderTemplate", "workerTemplate")
+    text = HEAD + "spec:\n  leaderWorkerTemplate:\n"
+    for key, name, entries in ((first, "a", one), (second, "b", two)):
+        body = f"    {key}:\n      spec:\n        containers:\n        - name: {name}\n          env:\n"
+        text += body + textwrap.indent(f"- {entries}\n", " " * 10)
+    done = inject(text)
+    assert done.status == 0, (reason, done.errors)
+    found = [rank for (rank,) in ranks(done.text)]
+    assert found in ([[ANY, FIRST], [ANY, ANY]] if swap else [[FIRST, ANY]]), reason
+
+
 def test_t8_edits_once_at_the_anchor():
     text, _, _, _ = CASES[0]
     done = inject(text)
