@@ -9,7 +9,7 @@ from krmfn import backends, workloads
 from krmfn.findings import ERROR, Finding, Report
 from krmfn.gang import ADDRESS, RANK
 from krmfn.inject.container import clear, treat
-from krmfn.inject.envfile import clear_template, treat_template
+from krmfn.inject.envfile import clear_template, is_writer, treat_template
 from krmfn.inject.plan import Plan
 from krmfn.kyaml.access import depth, path_to
 from krmfn.kyaml.errors import Malformed
@@ -126,7 +126,7 @@ def _workload(workload: Workload, settings: Settings, plan: Plan, outcome: Outco
         _clear(reading, settings, plan, report)
     if plan.changes(before):
         outcome.changed.append(workload)
-        if settings.mode == "Inject" and any(done.changed for _, done in treated):
+        if settings.mode == "Inject":
             report.add("injected", _summary(reading, treated), workload.field("spec"), workload.node.start)
     _lint(treated, report)
     outcome.findings.extend(report.found)
@@ -136,20 +136,18 @@ def _workload(workload: Workload, settings: Settings, plan: Plan, outcome: Outco
 def _members(reading: Reading, settings: Settings, plan: Plan, report: Report) -> Iterator[tuple[Member, Treated]]:
     for gang in reading.gangs:
         for member in gang.members:
-            writer = treat_template(member, settings, plan, report)
+            treat_template(member, settings, plan, report)
             for container in member.template.containers:
-                own = container.list_name == "initContainers" and container.index == writer
-                if not own and not matches(settings.exclude, container.name):
+                if not is_writer(container) and not matches(settings.exclude, container.name):
                     yield member, treat(container, member, settings, plan, report)
 
 
 def _clear(reading: Reading, settings: Settings, plan: Plan, report: Report) -> None:
     """Takes out what a run with other settings put into templates that are in no gang (contract P8)."""
     for left in reading.left:
-        writer = clear_template(left.template, plan)
+        clear_template(left.template, plan)
         for container in left.template.containers:
-            own = container.list_name == "initContainers" and container.index == writer
-            if not own and not matches(settings.exclude, container.name):
+            if not is_writer(container) and not matches(settings.exclude, container.name):
                 clear(container, left, settings, plan, report)
 
 
@@ -173,7 +171,9 @@ def _summary(reading: Reading, treated: list[tuple[Member, Treated]]) -> str:
         if done.changed:
             where.setdefault(member.key, []).append(done.container.name)
     places = "; ".join(f"{key}: {', '.join(names)}" for key, names in where.items())
-    parts = [f"{ADDRESS} and {RANK} for {places}"]
+    parts = [
+        f"{ADDRESS} and {RANK} for {places}" if places else "what an earlier run put in is as the settings want it"
+    ]
     wrapped = dict.fromkeys(f"{member.key}: {done.container.name}" for member, done in treated if done.shell)
     if wrapped:
         parts.append(f"a prelude computes the rank in {', '.join(wrapped)}")
