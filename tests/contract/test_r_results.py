@@ -12,8 +12,9 @@ from krmfn.findings import CODES
 from krmfn.function import KINDS
 from krmfn.host import process
 from krmfn.kyaml.run import answer
+from krmfn.settings import RoleRule
 from tests.contract.manifests import container, indented, lws, pcs, resource_list
-from tests.contract.world import A14, RANK, Outcome, code_of, commands, envs, inject, run, settings
+from tests.contract.world import A8, A14, ADDRESS, RANK, Outcome, code_of, commands, envs, inject, run, settings
 from tests.support import run_krmfn
 
 MENTION = "$(MODELPLANE_RANK)"
@@ -82,6 +83,14 @@ def test_r1_one_info_for_each_workload_that_is_touched():
     assert "prelude" not in found[0].message
     assert re.search(r"prelude.*worker: work, worker: side", found[1].message)
     assert "replicas" in found[1].message
+
+
+def test_r1_an_info_also_where_only_what_an_earlier_run_put_in_changes():
+    text = inject(pcs(), rank_from="EnvFile").text
+    assert inject(text, rank_from="EnvFile", env_file_image="busybox:1").codes == ["env-file-kubernetes", "injected"]
+    done = inject(text, grove=A8, roles=(RoleRule("*", "*", "none"),))
+    assert done.codes == ["form-replaced", "form-replaced", "injected"]
+    assert not {ADDRESS, RANK} & set(dict(envs(done.text)["work"]))
 
 
 def test_r1_the_file_of_kpt():
