@@ -68,7 +68,7 @@ def settings_in(data: bytes, name: str) -> Settings:
 def load_settings(node: Node, place: Callable[[Node], str]) -> Settings:
     """The settings in a functionConfig; ``place`` tells where one of its nodes stands."""
     try:
-        data = to_data(node)
+        data = to_data(node, strict=True)
     except Malformed as error:
         raise BadConfig([f"{place(node)}: functionConfig: {error.message}"]) from None
     if not needs_check(data):
@@ -76,10 +76,7 @@ def load_settings(node: Node, place: Callable[[Node], str]) -> Settings:
     from krmfn import config
 
     def where(path: tuple[str | int, ...]) -> str:
-        try:
-            found = get(node, *path)
-        except Malformed:  # a key that stands twice: the last one counts, as in go-yaml, but which is meant?
-            return ""
+        found = get(node, *path)
         return place(found) if found is not None else ""
 
     codes = frozenset(CODES)
@@ -93,7 +90,9 @@ def load_settings(node: Node, place: Callable[[Node], str]) -> Settings:
 def _read_yaml(shown: str) -> object:
     try:
         source = Source(shown)
-        return to_data(source.roots[0]) if source.roots else None
+        if len(source.roots) > 1:
+            raise ValueError("more than one document")
+        return to_data(source.roots[0], strict=True) if source.roots else None
     except (InputError, Malformed) as error:
         raise ValueError(error.message) from None
 

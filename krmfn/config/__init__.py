@@ -184,7 +184,7 @@ def _place(loc: FieldPath, flat: bool) -> FieldPath:
 def _message(problem: _Problem, where: Callable[[FieldPath], str]) -> str:
     """``FILE:LINE: spec.lws.version: text``, with the line of the nearest parent where it has none."""
     path = problem.path
-    line = next(filter(None, (where(path[:end]) for end in range(len(path), 0, -1))), "")
+    line = next(filter(None, (where(path[:end]) for end in range(len(path), -1, -1))), "")
     return f"{line + ': ' if line else ''}{dotted(path)}: {problem.text}"
 
 

@@ -22,7 +22,7 @@ def render(found: Iterable[WorkloadView], pattern: str, everything: bool) -> Ite
     """One JSON object, workload by workload. What is left out of lists without ``--all`` is counted."""
     yield f'{{\n"format": {FORMAT},\n"workloads": ['
     for i, workload in enumerate(found):
-        yield ("," if i else "") + "\n" + json.dumps(_workload(workload, pattern), ensure_ascii=False, indent=1)
+        yield ("," if i else "") + "\n" + json.dumps(_workload(workload, pattern), indent=1)
     yield "\n]\n}\n"
 
 

@@ -68,30 +68,25 @@ def _offset(shown: str, known: str) -> str:
     return found.group() if found else ""
 
 
-def treat_template(member: Member, settings: Settings, plan: Plan, report: Report) -> int:
-    """Plans volume and writer of one member's template: in place, or gone where nothing refers to the file.
-
-    Returns the index of our init container as it stands, -1 without one.
-    """
+def treat_template(member: Member, settings: Settings, plan: Plan, report: Report) -> None:
+    """Plans volume and writer of one member's template: in place, or gone where nothing refers to the file."""
     template = member.template
     writers = [c.index for c in template.containers if is_writer(c)]
     wanted = member.rank.form == "computed" and settings.rank_from == "EnvFile"
     wanted = wanted and any(not matches(settings.exclude, c.name) for c in template.containers if not is_writer(c))
     if wanted and not _free(template, bool(writers), report):
-        return -1
+        return
     if wanted:
         _tell_version(template, settings, report)
     entries = {"volumes": _volume(), "initContainers": _writer(member, settings)} if wanted else {}
     _plan_lists(template, writers, entries, plan)
-    return writers[0] if writers else -1
 
 
-def clear_template(template: PodTemplate, plan: Plan) -> int:
-    """Plans to take volume and writer out of a template in no gang. Returns as ``treat_template`` does."""
+def clear_template(template: PodTemplate, plan: Plan) -> None:
+    """Plans to take volume and writer out of a template in no gang."""
     writers = [c.index for c in template.containers if is_writer(c)]
     if writers:
         _plan_lists(template, writers, {}, plan)
-    return writers[0] if writers else -1
 
 
 def _plan_lists(template: PodTemplate, writers: list[int], entries: dict[str, Any], plan: Plan) -> None:
