@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from krmfn.workloads import Workload
 
 MAX_NESTING = 100  # levels of an item that holds a workload; a pod template needs less than 20
-MAX_COPIES = 1000  # aliases replaced by copies in one item
+MAX_COPIES = 100  # aliases replaced by copies in one item; each means to plan it anew
 
 KINDS = workloads.ITEM_KINDS
 
