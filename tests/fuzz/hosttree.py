@@ -208,9 +208,10 @@ def _escaped(char: str) -> str:
 
 
 def unordered(value: Any) -> Any:
-    """An expanded value without the order of keys, which means nothing."""
+    """An expanded value without the order of keys, and without empty lists, which mean nothing."""
     if isinstance(value, Map):
-        return value.tag, sorted(((unordered(key), unordered(inner)) for key, inner in value.pairs), key=repr)
+        pairs = [(unordered(key), unordered(inner)) for key, inner in value.pairs if inner != Seq(None, [])]
+        return value.tag, sorted(pairs, key=repr)
     if isinstance(value, Seq):
         return value.tag, [unordered(item) for item in value.items]
     return tuple(value)

@@ -17,6 +17,7 @@ INPUTS: dict[str, str] = {
     "2759d75d": "an anchor in the results of an earlier function, used by an item",
     "2eaf5479": "a pod spec that is an alias of a container",
     "33086b94": "an anchor on a null that is filled",
+    "5dbeef35": "a container that is a pair without braces in a flow list",
     "ba4f01be": "kpt's ids in annotations that have an anchor",
 }
 
