@@ -24,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return filter_main(_process, _kinds())
     from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 
+    sys.unraisablehook = bool  # says nothing, which needs no memory: it is asked where there is none
     if getsignal(SIGINT) is default_int_handler:  # no traceback; who is told to ignore it goes on
         signal(SIGINT, SIG_DFL)
     from krmfn.cli import main as command_line

@@ -31,6 +31,7 @@ EPILOG = """\
 exit status: 0 done; 1 an error in a resource (what and where is on stderr);
 2 input that cannot be read, a bad configuration or bad usage.
 """
+NO_MEMORY = ["the input is too large for this machine's memory"]
 COMMANDS = {
     "inject": "inject into files or folders: print, --diff or --in-place",
     "check": "tell what is wrong or doubtful, change nothing",
@@ -45,20 +46,20 @@ def main(words: Sequence[str]) -> int:
     try:
         return _run(list(words))
     except BadConfig as error:
-        return complain(error.messages)
+        messages = error.messages
     except OSError as error:
-        return complain([f"{error.filename}: {error.strerror}"])
-    except RecursionError:
-        return complain(["the input is nested too deeply"])
+        messages = [f"{error.filename}: {error.strerror}"]
     except MemoryError:
-        return complain(["the input is too large for this machine's memory"])
+        messages = NO_MEMORY
+    except SystemError:  # Python's own, which it raises where not even a MemoryError can be made
+        messages = NO_MEMORY
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise
         kind = type(error).__name__
-        return complain(
-            [f"internal error, {kind}: {error}. Please report it; {DEBUG_VARIABLE}=1 shows where it happened"]
-        )
+        messages = [f"internal error, {kind}: {error}. Please report it; {DEBUG_VARIABLE}=1 shows where it happened"]
+    # Out here, where what the exception held is free: without memory Python cannot even say so.
+    return complain(messages)
 
 
 def _run(words: list[str]) -> int:

@@ -126,17 +126,18 @@ def _raise(error: OSError) -> None:
 
 def _read(path: str) -> bytes:
     """A file's bytes, or stdin's for ``-``. Raises OSError, which names the file."""
+    name = "stdin" if path == "-" else path
     try:
         if path != "-":
             with open(path, "rb") as file:
                 return read_input(file)
         if sys.stdin is None:
-            raise OSError(0, "it is closed")
+            raise OSError(errno.EBADF, "it is closed")
         return read_input(sys.stdin.buffer)
     except InputError as error:
-        raise OSError(errno.EFBIG, error.message, path) from None
+        raise OSError(errno.EFBIG, error.message, name) from None
     except OSError as error:
-        raise OSError(error.errno, error.strerror, "stdin" if path == "-" else path) from None
+        raise OSError(error.errno, error.strerror, name) from None
 
 
 def is_manifest(data: bytes) -> bool:

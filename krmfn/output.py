@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ def _write(data: bytes) -> None:
     left = memoryview(data)
     while left:
         if sys.stdout is None:
-            raise OSError(0, "it is closed")
+            raise OSError(errno.EBADF, "it is closed")
         # Below its buffer, which Python can be told to leave out: a reader that goes away cuts the last write
         # short, and only a write after that one fails.
         out = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
