@@ -22,14 +22,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         from krmfn.kyaml.run import filter_main
 
         return filter_main(_process, _kinds())
-    from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
+    from signal import SIG_DFL, SIGINT, SIGTERM, default_int_handler, getsignal, signal
 
     sys.unraisablehook = bool  # says nothing, which needs no memory: it is asked where there is none
-    if getsignal(SIGINT) is default_int_handler:  # no traceback; who is told to ignore it goes on
-        signal(SIGINT, SIG_DFL)
+    for number in (SIGINT, SIGTERM):
+        if getsignal(number) in (SIG_DFL, default_int_handler):  # who is told to ignore it goes on
+            signal(number, _stop)
     from krmfn.cli import main as command_line
 
     return command_line(words)
+
+
+def _stop(number: int, frame: object) -> None:
+    """Ends as if nobody had caught the signal; that alone does nothing to process 1 of a container."""
+    import os
+    from signal import SIG_DFL, signal
+
+    signal(number, SIG_DFL)
+    os.kill(os.getpid(), number)
+    os._exit(128 + number)
 
 
 def _process(items: ResourceList) -> list[Result]:

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,7 +30,6 @@ from tests.support import ROOT, TIMEOUT_SECONDS, Run, krmfn_command, missing, ne
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 BEFORE = lws("")
 AFTER = inject(BEFORE).text
@@ -208,7 +208,8 @@ SPEAKING = [
 @pytest.mark.parametrize("fault", ["full", "closed", "no reader"])
 def test_stderr_that_takes_nothing(tmp_path, words, status, text, fault):
     """What cannot be said changes neither the output nor the exit status."""
-    good = krmfn(tmp_path, words, data=text.encode())
+    env = {"PYTHONUNBUFFERED": "1"}
+    good = krmfn(tmp_path, words, data=text.encode(), env=env)
     assert good.status == status
     assert good.stderr
     reader, writer = os.pipe()
@@ -216,7 +217,7 @@ def test_stderr_that_takes_nothing(tmp_path, words, status, text, fault):
     with open("/dev/full", "wb") as full:
         stream = {"full": full, "no reader": writer, "closed": subprocess.DEVNULL}[fault]
         closing = (lambda: os.close(2)) if fault == "closed" else None
-        done = krmfn(tmp_path, words, data=text.encode(), streams={"stderr": stream}, before=closing)
+        done = krmfn(tmp_path, words, data=text.encode(), streams={"stderr": stream}, before=closing, env=env)
     os.close(writer)
     assert (done.status, done.stdout) == (good.status, good.stdout)
 
@@ -269,10 +270,12 @@ def test_stdin_that_ends_early(tmp_path, words):
 # -- signals
 
 
-def started(folder: Path, words: Sequence[str], before: Callable[[], object] | None = None) -> subprocess.Popen[bytes]:
+def started(
+    folder: Path, words: Sequence[str], before: Callable[[], object] | None = None, wrap: Sequence[str] = ()
+) -> subprocess.Popen[bytes]:
     """A process that has read half of its stdin and waits for the rest."""
     process = subprocess.Popen(
-        [krmfn_command(), *words],
+        [*wrap, krmfn_command(), *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -293,6 +296,20 @@ def test_signals_while_reading(tmp_path, words, number):
     out, errors = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode in (-number, 128 + number), "a shell shows the same for both"
     assert (out, errors) == (b"", b"")
+
+
+@pytest.mark.parametrize("words", READING)
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_to_process_1(tmp_path, words, number):
+    """In a container the kernel spares it where it has no handler of its own."""
+    unshare = [need("unshare"), "--pid", "--fork", "--"]
+    if os.geteuid():
+        missing("only root makes a process 1")
+    process = started(tmp_path, words, wrap=unshare)
+    inner = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    os.kill(int(inner), number)
+    out, errors = process.communicate(timeout=TIMEOUT_SECONDS)
+    assert (process.returncode, out, errors) == (128 + number, b"", b"")
 
 
 @pytest.mark.parametrize("words", READING)
