@@ -41,7 +41,7 @@ DEEP = 20_000  # Python's recursion limit while the oracle walks, which is neste
 # What a readable list or stream may be refused for: its configuration, its root, its size, forms no host writes.
 _FAIR = re.compile(
     r"functionConfig|\[error\] (?:spec|data|metadata)\b|config\.yaml:|:\d+: |expected kind|"
-    r"ResourceList|nested deeper|cannot be edited"
+    r"ResourceList|nested deeper|cannot be edited|no document"
 )
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -295,11 +295,11 @@ class _Check:
         """Status 0: every change is one that the contract allows, and what must be there is."""
         wanted = self.wanted(source)
         touched = False
+        alone = not any(_borrows(item) for item in source.items)
         for i, (was, now) in enumerate(zip(source.items, result.items, strict=True)):
             before, after = hosttree.expand(was), hosttree.expand(now)
             mine = workloads(before)
             same = source.span(i) == result.span(i)
-            alone = not _borrows(was)
             idle = all(opted_out(workload) for workload in mine)
             _require(same or not (idle and alone), "an item is changed that is not ours", result.span(i))
             _require(same or wanted is None or wanted.mode != "Validate", "an item is changed by mode Validate")

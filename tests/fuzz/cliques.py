@@ -130,6 +130,7 @@ def _group_faults(workload: Map) -> list[str]:
         ranks = sorted(rank for found in ranges.values() for rank in found)
         if len(addresses) == 1 and ranks and len(ranks) != len(set(ranks)):
             faults.append(f"group {names}: ranks {ranks}")
-        if len(addresses) > 1 and ranks.count(0) not in (0, len(addresses)):
+        alike = not any("PCLQ" in (address or "") for address in addresses)  # else a clique is a gang of its own
+        if alike and len(addresses) > 1 and ranks.count(0) not in (0, len(addresses)):
             faults.append(f"group {names}: {len(addresses)} addresses, {ranks.count(0)} leaders")
     return faults
