@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn import function
-from krmfn.cli import Parser, add_config, settings_from
 from krmfn.files import is_broken, is_manifest, left_alone, read_files
 from krmfn.findings import ERROR, INFO, WARNING, Finding, Report
 from krmfn.host import settings_of
@@ -15,6 +14,7 @@ from krmfn.kyaml.errors import InputError
 from krmfn.kyaml.resourcelist import read
 from krmfn.kyaml.results import SEVERITIES, clean
 from krmfn.kyaml.run import FINDINGS, OK, UNREADABLE
+from krmfn.options import Parser, add_config, settings_from
 from krmfn.output import complain, is_terminal, put, say
 
 if TYPE_CHECKING:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from krmfn import __version__
-from krmfn.kyaml.run import DEBUG_VARIABLE, UNREADABLE, BadConfig
-from krmfn.output import complain, is_terminal, put, say
-from krmfn.settings import DEFAULTS, Settings
+from krmfn.kyaml.run import DEBUG_VARIABLE, BadConfig
+from krmfn.options import Parser, add_config, settings_from
+from krmfn.output import complain, is_terminal, put
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NoReturn
 
 DESCRIPTION = """\
 Gives every container of a multi-node LLM engine MODELPLANE_LEADER_ADDRESS and
@@ -92,21 +90,6 @@ def _run(words: list[str]) -> int:
     return _filter(words)
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser of a command's words whose own words arrive, or fail as every other output does."""
-
-    def __init__(self, prog: str, description: str, epilog: str = "", usage: str | None = None) -> None:
-        form = argparse.RawDescriptionHelpFormatter
-        super().__init__(prog=prog, usage=usage, description=description, epilog=epilog, formatter_class=form)
-
-    def print_help(self, file: object = None) -> NoReturn:
-        raise SystemExit(put([self.format_help()]))
-
-    def error(self, message: str) -> NoReturn:
-        say(*self.format_usage().splitlines(), f"{self.prog}: error: {message}")
-        raise SystemExit(UNREADABLE)
-
-
 def _parser() -> Parser:
     commands = "\n".join(f"  {name:<26}{text}" for name, text in COMMANDS.items())
     parser = Parser(
@@ -135,18 +118,3 @@ def _filter(words: list[str]) -> int:
     from krmfn.host import filter_with
 
     return filter_with(settings)
-
-
-def add_config(parser: argparse.ArgumentParser) -> None:
-    """Adds the option that every command takes."""
-    parser.add_argument("--config", metavar="FILE", help="a functionConfig (ModelplaneEnv or ConfigMap)")
-
-
-def settings_from(path: str | None) -> Settings:
-    """The settings in a file, or the defaults for None. Raises BadConfig and OSError."""
-    if path is None:
-        return DEFAULTS
-    from krmfn.host import settings_in
-
-    with open(path, "rb") as file:
-        return settings_in(file.read(), path)

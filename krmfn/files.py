@@ -12,7 +12,6 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
-from krmfn.cli import Parser, add_config, settings_from
 from krmfn.function import KINDS
 from krmfn.host import process_with
 from krmfn.kyaml.errors import InputError
@@ -20,6 +19,7 @@ from krmfn.kyaml.resourcelist import BOM, read
 from krmfn.kyaml.results import clean
 from krmfn.kyaml.run import OK, answer, read_input
 from krmfn.kyaml.source import Source
+from krmfn.options import Parser, add_config, settings_from
 from krmfn.output import complain, put, say
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import shlex
 import shutil
 import sys
 
-from krmfn.cli import Parser
+from krmfn.options import Parser
 from krmfn.output import complain, put
 
 API_VERSION = "fn.modelplane.ai/v1alpha1"

@@ -37,10 +37,11 @@ BELOW_FUNCTION = {"config", "findings", "workloads", "backends", "inject", "lint
 MAY_IMPORT["function"] = BELOW_FUNCTION
 MAY_IMPORT["host"] = {"function", *BELOW_FUNCTION}
 MAY_IMPORT["output"] = {"kyaml"}
-MAY_IMPORT["plugin"] = {"cli", "output"}
-COMMANDS = {"cli", "files", "check", "explain"}
-for command in COMMANDS:  # they share options, and each is imported by the command line when it is called
-    MAY_IMPORT[command] = {"function", "host", "output", "plugin", *COMMANDS, *BELOW_FUNCTION}
+MAY_IMPORT["options"] = {"host", "output", *BELOW_FUNCTION}
+MAY_IMPORT["plugin"] = {"options", "output"}
+MAY_IMPORT["files"] = {"function", "host", "options", "output", *BELOW_FUNCTION}
+MAY_IMPORT["check"] = MAY_IMPORT["explain"] = {"files", *MAY_IMPORT["files"]}
+MAY_IMPORT["cli"] = {"check", "explain", "plugin", *MAY_IMPORT["check"]}
 MAY_IMPORT["__main__"] = {"cli", *MAY_IMPORT["cli"]}
 
 # Whatever is not named here imports the standard library only.
