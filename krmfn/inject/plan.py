@@ -65,7 +65,7 @@ class Plan:
 
         Raises Malformed where the copy cannot be made.
         """
-        if not self.changes() or not any(aliases(root) for root in resource.source.roots):
+        if not self.changes() or not resource.source.aliases:
             return False
         alias = self._conflict() or self._bystander(resource) or self._foreign_anchor(resource)
         alias = alias or self._orphan(resource)

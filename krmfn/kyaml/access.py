@@ -115,12 +115,13 @@ def _own(mapping: Mapping, name: str) -> tuple[tuple[Node, Node] | None, bool]:
     """The pair ``name`` that a mapping itself holds, and whether it has a merge key."""
     found, merges = None, False
     for pair in mapping.entries:
-        text = key_text(pair[0])
-        if text == "<<" and is_merge(pair[0]):
+        key = pair[0]
+        text = key.value if type(key) is Scalar else key_text(key)
+        if text == "<<" and is_merge(key):
             merges = True
         elif text == name:
             if found:
-                raise Malformed(f"key {name!r} stands twice in one mapping", pair[0].start)
+                raise Malformed(f"key {name!r} stands twice in one mapping", key.start)
             found = pair
     return found, merges
 
@@ -225,8 +226,11 @@ def walk(node: Node) -> Iterator[Node]:
     while todo:
         node = todo.pop()
         yield node
-        if isinstance(node, Collection):
-            todo.extend(reversed(list(node.children())))
+        if isinstance(node, Mapping):
+            for key, value in reversed(node.entries):
+                todo += (value, key)
+        elif isinstance(node, Sequence):
+            todo += reversed(node.items)
 
 
 def leaf(node: Node) -> Node:
@@ -248,13 +252,11 @@ def anchors(node: Node) -> set[str]:
 
 def depth(node: Node) -> int:
     """How many collections are nested in ``node``, aliases not followed."""
-    deepest, todo = 0, [(node, 1)]
-    while todo:
-        node, level = todo.pop()
-        if isinstance(node, Collection):
-            deepest = max(deepest, level)
-            todo.extend((child, level + 1) for child in node.children())
-    return deepest
+    level, nodes = 0, [node]
+    while nodes := [part for part in nodes if isinstance(part, Collection)]:
+        level += 1
+        nodes = [part for outer in nodes for part in outer.children()]
+    return level
 
 
 def annotations_of(node: Node) -> dict[str, str]:

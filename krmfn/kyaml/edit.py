@@ -241,11 +241,17 @@ def _create(source: Source, mapping: Mapping, key: str, entries: list[Any], mark
 
 
 def _list_indent(source: Source, mapping: Mapping) -> int:
-    """How far the text indents a list below its key: 0 (compact) or 2 (wide), as the nearest other list shows."""
-    for node in (mapping, *(part for root in source.roots for part in walk(root) if isinstance(part, Mapping))):
-        for key, value in node.entries if not node.flow else ():
-            if isinstance(value, Sequence) and not value.flow and value.anchor is None and value.tag is None:
-                return 2 if source.column(value.start) > source.column(key.start) else 0
+    """How far the text indents a list below its key: 0 (compact) or 2 (wide).
+
+    As a list in ``mapping`` shows, else the innermost list that it stands in.
+    """
+    for node in (mapping, *reversed(list(source.around(mapping.start)))):
+        pairs = node.entries if isinstance(node, Mapping) and not node.flow else ()
+        for key, value in pairs:
+            block = isinstance(value, Sequence) and not value.flow
+            if block and (node is mapping or value.start <= mapping.start <= value.end):
+                dash = source.skip_blank(source.properties(value)[1])
+                return 2 if source.column(dash) > source.column(key.start) else 0
     return 0
 
 
@@ -283,8 +289,8 @@ def remove_keys(source: Source, mapping: Mapping, keys: list[Node]) -> None:
     leave null.
     """
     gone = {i for i, (key, _) in enumerate(mapping.entries) if any(key is other for other in keys)}
-    if mapping.flow:
-        spans = [Span(key.start, max(key.end, value.end)) for key, value in mapping.entries]
+    if mapping.flow and flow.is_braced(source, mapping):
+        spans = [flow.pair_span(source, key, value) for key, value in mapping.entries]
         return flow.cut_out(source, spans, gone)
     if len(gone) == len(mapping.entries):
         raise Malformed("a mapping cannot lose all its keys", mapping.start)

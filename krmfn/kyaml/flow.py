@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from krmfn.kyaml import emit
 from krmfn.kyaml.access import aliases
 from krmfn.kyaml.expand import Copier
@@ -25,21 +23,11 @@ class Span(NamedTuple):
 
 def is_json(source: Source, position: int) -> bool:
     """True where the outermost flow collection around a position looks like JSON: its first key is quoted."""
-    nodes = source.roots
-    node: Node | None = None
-    while nodes:
-        index = bisect_right(nodes, position, key=lambda n: n.start) - 1
-        node = nodes[index] if index >= 0 else None
-        if isinstance(node, Collection) and node.flow:
-            break
-        nodes = node.items if isinstance(node, Sequence) else []
-        if isinstance(node, Mapping):
-            nodes = [value for _, value in node.entries]
-    if isinstance(node, Sequence) and node.flow and node.items:
-        node = node.items[0]
-    if not isinstance(node, Mapping) or not node.flow or not node.entries:
+    node = next((n for n in source.around(position) if isinstance(n, Collection) and n.flow), None)
+    inner = node.items[0] if isinstance(node, Sequence) and node.items else node
+    if not isinstance(inner, Mapping) or not inner.flow or not inner.entries:
         return False
-    key = node.entries[0][0]
+    key = inner.entries[0][0]
     return isinstance(key, Scalar) and key.style == '"'
 
 
@@ -69,7 +57,16 @@ def create(source: Source, mapping: Mapping, key: str, entries: list[Any], marke
     if marked:
         shown = f"[ {shown[1:-1]} ]"
     shown = f"{emit.scalar(key, True, not json)}: {shown}"
-    _put_front(source, mapping, [shown], stays=bool(mapping.entries))
+    if is_braced(source, mapping):
+        return _put_front(source, mapping, [shown], stays=bool(mapping.entries))
+    source.edit(mapping.start, mapping.start, f"{{{shown}, ")
+    end = max(node.end for node in mapping.entries[-1])
+    source.edit(end, end, "}")
+
+
+def is_braced(source: Source, mapping: Mapping) -> bool:
+    """False for a pair in a list in flow style, ``[a: b]``, which is a mapping too."""
+    return source.text[mapping.head - 1 : mapping.head] == "{"
 
 
 def is_marked(source: Source, node: Sequence) -> bool:
@@ -92,6 +89,14 @@ def _put_front(source: Source, node: Collection, parts: list[str], stays: bool) 
         return source.edit(at, at, "".join(f"{indent}{part},{newline}" for part in parts))
     glued = source.text[node.head : node.head + 1] == "#"
     source.edit(node.head, node.head, ", ".join(parts) + (", " if stays else " " if glued else ""))
+
+
+def pair_span(source: Source, key: Node, value: Node) -> Span:
+    """The text of a pair, with the ``?`` in front of its key if there is one."""
+    at = key.start
+    while at and source.text[at - 1] in " \t\r\n":
+        at -= 1
+    return Span(at - 1 if source.text[at - 1 : at] == "?" else key.start, max(key.end, value.end))
 
 
 def cut_out(source: Source, spans: list[Span], gone: set[int]) -> None:

@@ -12,6 +12,7 @@ from krmfn.kyaml import emit, flow
 from krmfn.kyaml.access import deref, first, is_null, key_text, leaf, text
 from krmfn.kyaml.edit import remove_keys
 from krmfn.kyaml.errors import InputError, Malformed
+from krmfn.kyaml.expand import Copier
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.resource import Resource
 from krmfn.kyaml.source import Source
@@ -21,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from krmfn.kyaml.outline import Piece
 
-MAX_REREAD = 50_000_000  # characters of text read anew, besides 20 times the input
+MAX_REREAD = 20_000_000  # characters of text read anew, besides 20 times the input
 
 
 class ResourceList:
@@ -76,14 +76,21 @@ class ResourceList:
 
 
 class Pieces(ResourceList):
-    """Each item is a piece of the input with a source of its own; ``around`` is the list without its items."""
+    """Each item is a piece of the input with a source of its own.
 
-    def __init__(self, data: bytes, bom: bytes, pieces: list[Piece], around: Source | None, tail: int) -> None:
+    ``starts`` and ``kinds`` are those of the pieces (None: no item). ``around`` is the list without its items,
+    ``tail`` where they end.
+    """
+
+    def __init__(
+        self, data: bytes, bom: bytes, starts: list[int], kinds: list[str | None], around: Source | None, tail: int
+    ) -> None:
         super().__init__(data, bom, around is not None)
         self.around = around
         self.tail = tail
-        for start, end, kind in pieces:
+        for i, (start, kind) in enumerate(zip(starts, kinds, strict=True)):
             if kind is not None:
+                end = starts[i + 1] if i + 1 < len(starts) else tail
                 self.items.append(Resource(self, len(self.items), kind, start, end))
         if around is not None:
             self.head = len(around.text) - len(data[tail:].decode())
@@ -135,6 +142,7 @@ class Whole(ResourceList):
         super().__init__(data, bom, is_list)
         self.source = self.original = source
         if is_list:
+            self.source = self.original = source = detach_results(source)
             self.function_config = config_of(source)
         for node in self._nodes():
             kind = text(first(node, "kind")) or ""
@@ -175,6 +183,18 @@ class Whole(ResourceList):
         if self.bom:
             yield self.bom
         yield source.render().encode() if source.edits or source.text is not self.original.text else self.data
+
+
+def detach_results(source: Source) -> Source:
+    """The list with copies in place of aliases that refer from outside into its results, which will go."""
+    old = only(source, "results") if source.aliases else None
+    if old is None:
+        return source
+    copier = Copier(source)
+    for alias in source.aliases:
+        if old.start <= alias.target.start <= old.end and not old.start <= alias.start <= old.end:
+            source.edit(alias.start, alias.end, copier.inline(alias, flow=True))
+    return Source(source.render(), source.line) if source.edits else source
 
 
 def config_of(source: Source) -> Node | None:
@@ -227,7 +247,8 @@ def place_results(source: Source, results: list[dict[str, Any]]) -> None:
         first = kept[0][0].start
         gap = source.newline(first) + " " * source.column(first) if source.first_on_line(first) else " "
         return source.edit(at, at, f",{gap}{key}: {emit.flow(results, json)}")
-    column = source.column(root.entries[0][0].start)
+    line = source.text[source.line_start(root.entries[0][0].start) : root.entries[0][0].end]
+    column = len(line) - len(line.lstrip(" "))
     ending = re.compile(r"^\.\.\.", re.MULTILINE).search(source.text, root.end)
     at = ending.start() if ending else len(source.text)
     newline = source.newline(at)

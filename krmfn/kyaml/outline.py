@@ -10,14 +10,24 @@ who then parses the text whole. A plain stream is cut at its document markers, w
 from __future__ import annotations
 
 import re
+from collections import deque
+from sys import intern
 
 import yaml
+from yaml.events import (
+    CollectionEndEvent,
+    CollectionStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    StreamEndEvent,
+)
 
 from krmfn.kyaml.parse import MAX_DEPTH, event_source, has_depth_limit
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from krmfn.kyaml.parse import Event
 
@@ -25,17 +35,6 @@ if TYPE_CHECKING:
 _COLUMN_0 = rb"\n(?=[^ \n#])"
 _MARKS = rb"\n(?=---|\.\.\.|%)"
 _OTHER_BREAKS = (b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
-
-
-class Piece(NamedTuple):
-    """Bytes ``start`` to ``end`` of the input hold one item of this ``kind``, "" where it states none.
-
-    In a stream None stands for a piece without a document.
-    """
-
-    start: int
-    end: int
-    kind: str | None
 
 
 class Outline(NamedTuple):
@@ -85,15 +84,13 @@ def _only_comments(text: bytes) -> bool:
     return all(line.lstrip(b" ")[:1] in (b"", b"#") for line in text.split(b"\n"))
 
 
-def cut_list(data: bytes, found: Outline) -> list[Piece]:
-    """The items of an outlined list. Raises CannotCut where a piece does not stand on its own."""
-    ends = [*found.starts[1:], found.tail]
-    raw = has_depth_limit()
-    return [Piece(a, b, _Scan(data[a:b], raw).item()) for a, b in zip(found.starts, ends, strict=True)]
+def cut_list(data: bytes, found: Outline) -> list[str | None]:
+    """The kinds of an outlined list's items, "" for none. Raises CannotCut where a piece does not stand on its own."""
+    return _kinds(_Piece().item, data, found.starts, found.tail)
 
 
-def cut_stream(data: bytes) -> list[Piece]:
-    """Cuts a plain stream at its ``---`` lines.
+def cut_stream(data: bytes) -> tuple[list[int], list[str | None]]:
+    """Cuts a plain stream at its ``---`` lines: where pieces start, and their kinds, None without a document.
 
     Raises CannotCut where directives, ``...`` or odd line breaks are around, where it is not YAML, and where a
     document is neither a mapping nor empty.
@@ -109,89 +106,95 @@ def cut_stream(data: bytes) -> list[Piece]:
             raise CannotCut
     if len(starts) > 1 and not data[: starts[1]].strip():
         del starts[1]
-    raw = has_depth_limit()
-    ends = [*starts[1:], len(data)]
-    return [Piece(a, b, _Scan(data[a:b], raw).document()) for a, b in zip(starts, ends, strict=True)]
+    return starts, _kinds(_Piece().document, data, starts, len(data))
 
 
-class _Scan:
-    """Reads one piece: events up to its top-level ``kind``; the rest is checked without making events if ``raw``.
+def _kinds(read: Callable[[bytes], str | None], data: bytes, starts: list[int], end: int) -> list[str | None]:
+    ends = [*starts[1:], end]
+    try:
+        return [read(data[a:b]) for a, b in zip(starts, ends, strict=True)]
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise CannotCut from None
+
+
+class _Piece:
+    """Reads one piece after the other: events up to its top-level ``kind``, and a check that the rest is YAML.
 
     Raises CannotCut for everything that only the whole text tells.
     """
 
-    def __init__(self, chunk: bytes, raw: bool) -> None:
-        self.raw = raw
-        self.depth = 0
-        try:
-            self.next_event: Callable[[], Event] = event_source(chunk if yaml.__with_libyaml__ else chunk.decode())
-        except (yaml.YAMLError, UnicodeDecodeError):
-            raise CannotCut from None
+    def __init__(self) -> None:
+        self.raw = has_depth_limit()  # the rest can be checked without making events
 
-    def next(self) -> Event:
-        try:
-            event = self.next_event()
-        except yaml.YAMLError:
-            raise CannotCut from None
-        if isinstance(event, yaml.CollectionStartEvent):
-            self.depth += 1
-            if self.depth > MAX_DEPTH:
-                raise CannotCut
-        elif isinstance(event, yaml.CollectionEndEvent):
-            self.depth -= 1
-        return event
-
-    def item(self) -> str:
-        """The kind of a list's item."""
-        for _ in range(3):  # stream, document, sequence
-            self.next()
-        if not isinstance(self.next(), yaml.MappingStartEvent):
+    def item(self, chunk: bytes) -> str | None:
+        """The kind of a list's item, "" for none."""
+        next_event, finish = self._open(chunk)
+        next_event()  # the stream, the document, the list
+        next_event()
+        next_event()
+        if type(next_event()) is not MappingStartEvent:
             raise CannotCut
-        return self._kind()
+        kind = _kind(next_event)
+        finish()
+        return kind
 
-    def document(self) -> str | None:
-        """The kind of a document, None where there is none."""
-        self.next()
-        if isinstance(self.next(), yaml.StreamEndEvent):
+    def document(self, chunk: bytes) -> str | None:
+        """The kind of a document, "" for none; None where there is no document."""
+        next_event, finish = self._open(chunk)
+        next_event()
+        if type(next_event()) is StreamEndEvent:
             return None
-        event = self.next()
-        if isinstance(event, yaml.ScalarEvent) and event.value == "" and not event.style:
-            self._finish()
-            return None
-        if not isinstance(event, yaml.MappingStartEvent):
+        event = next_event()
+        kind = None
+        if type(event) is MappingStartEvent:
+            kind = _kind(next_event)
+        elif type(event) is not ScalarEvent or event.value or event.style:
             raise CannotCut
-        return self._kind()
+        finish()
+        return kind
 
-    def _kind(self) -> str:
-        while not isinstance(event := self.next(), yaml.MappingEndEvent):
-            if not isinstance(event, yaml.ScalarEvent) or event.value == "<<":
-                raise CannotCut
-            wanted = event.value == "kind"
-            event = self.next()
-            if wanted:
-                if not isinstance(event, yaml.ScalarEvent):
-                    raise CannotCut
-                self._finish()
-                return event.value
-            self._skip(event)
-        self._finish()
-        return ""
+    def _open(self, chunk: bytes) -> tuple[Callable[[], Event], Callable[[], object]]:
+        """What gives the next event, and what reads the rest."""
+        next_event = event_source(chunk if yaml.__with_libyaml__ else chunk.decode())
+        if self.raw:
+            raw_parse = getattr(next_event.__self__, "raw_parse", None)  # type: ignore[attr-defined]
+            if raw_parse is not None:
+                return next_event, raw_parse
+        events = _limited(next_event)
+        return events.__next__, lambda: deque(events, maxlen=0)
 
-    def _skip(self, event: Event) -> None:
-        """Reads to the end of a value whose first event was read."""
-        if isinstance(event, yaml.CollectionStartEvent):
-            outside = self.depth - 1
-            while self.depth > outside:
-                self.next()
 
-    def _finish(self) -> None:
-        """Checks that the rest of the piece is YAML."""
-        raw_parse = getattr(getattr(self.next_event, "__self__", None), "raw_parse", None) if self.raw else None
-        if raw_parse is None:
-            while not isinstance(self.next(), yaml.StreamEndEvent):
-                pass
+def _limited(next_event: Callable[[], Event]) -> Iterator[Event]:
+    """All events. Raises CannotCut below MAX_DEPTH levels."""
+    depth = 0
+    while True:
+        event = next_event()
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise CannotCut
+        yield event
+        if isinstance(event, StreamEndEvent):
             return
-        try:
-            raw_parse()
-        except yaml.YAMLError:
-            raise CannotCut from None
+
+
+def _kind(next_event: Callable[[], Event]) -> str:
+    """The value of ``kind`` in a mapping that was entered."""
+    while type(event := next_event()) is not MappingEndEvent:
+        if type(event) is not ScalarEvent or event.value == "<<":
+            raise CannotCut
+        key = event.value
+        event = next_event()
+        if key == "kind":
+            if type(event) is not ScalarEvent:
+                raise CannotCut
+            return intern(event.value)
+        level = 0
+        while True:
+            if isinstance(event, CollectionStartEvent):
+                level += 1
+            elif isinstance(event, CollectionEndEvent):
+                level -= 1
+            if level == 0:
+                break
+            event = next_event()
+    return ""

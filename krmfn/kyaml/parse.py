@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from sys import intern
 
 import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
 
 from krmfn.kyaml.errors import InputError, UndefinedAlias
-from krmfn.kyaml.record import TYPE_CHECKING
+from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Alias, Collection, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -18,13 +29,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_DEPTH = 1000  # libyaml's own limit since 0.2.6; every other parser is held to the same
+_SHORT = 30  # characters; shorter scalars, keys above all, come again and again
 TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 
 
 def event_source(text: str | bytes) -> Callable[[], Event]:
     """A function that gives the next event. Raises yaml.YAMLError, at once or from the function."""
-    loader: Any = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
-    give: Callable[[], Event] = loader(text).get_event
+    parser: Any = yaml._yaml.CParser if yaml.__with_libyaml__ else yaml.BaseLoader
+    give: Callable[[], Event] = parser(text).get_event
     return give
 
 
@@ -36,8 +48,8 @@ def has_depth_limit() -> bool:
     return version >= (0, 2, 6)
 
 
-def build(text: str, line: int = 1) -> list[Node]:
-    """The roots of all documents in ``text``, which must not start with a byte order mark.
+def build(text: str, line: int = 1) -> Parsed:
+    """Reads all documents in ``text``, which must not start with a byte order mark.
 
     ``line`` is the number of the text's first line in the input, for messages.
     Raises InputError: not YAML, nested deeper than MAX_DEPTH, or an alias without an anchor.
@@ -75,83 +87,102 @@ def _shown(character: int | str) -> str:
     return f"U+{character if isinstance(character, int) else ord(character):04X}"
 
 
+class Parsed(NamedTuple):
+    """The ``roots`` of all documents of a text, and its anchors and ``aliases`` in the order of the text."""
+
+    roots: list[Node]
+    anchors: list[str]
+    aliases: list[Alias]
+
+
 class _Builder:
     def __init__(self, text: str, line: int) -> None:
         self.text = text
         self.line = line
         self.pairs = _SurrogatePairs(text) if "\\u" in text else None
         self.next = event_source(self.pairs.safe if self.pairs else text)
-        self.anchors: dict[str, Node] = {}
+        self.targets: dict[str, Node] = {}
+        self.anchors: list[str] = []
+        self.aliases: list[Alias] = []
 
-    def documents(self) -> list[Node]:
+    def documents(self) -> Parsed:
         roots: list[Node] = []
-        while not isinstance(event := self.next(), yaml.StreamEndEvent):
-            if isinstance(event, yaml.DocumentStartEvent):
-                self.anchors = {}
+        while (kind := type(self.next())) is not StreamEndEvent:
+            if kind is DocumentStartEvent:
+                self.targets = {}
                 roots.append(self.document())
-        return roots
+        return Parsed(roots, self.anchors, self.aliases)
 
     def document(self) -> Node:
-        open_: list[tuple[Collection, Node | None]] = []  # with the key whose value comes next
-        parent: Collection | None = None
+        get_event = self.next
+        open_: list[Any] = []  # collections around the innermost, each with the key that waits for its value
+        parent: Any = None
         key: Node | None = None
         while True:
-            event: Event = self.next()
-            if isinstance(event, yaml.CollectionEndEvent):
-                assert parent is not None
-                self.close(parent, event)
-                closed = parent
+            event = get_event()
+            kind = type(event)
+            if kind is MappingEndEvent or kind is SequenceEndEvent:
+                children = parent.entries if kind is MappingEndEvent else parent.items
+                if parent.flow or not children:
+                    parent.end = event.end_mark.index
+                else:
+                    parent.end = (children[-1][1] if kind is MappingEndEvent else children[-1]).end
+                closed: Node = parent
                 parent, key = open_.pop()
-                if not open_:
+                if parent is None:
                     return closed
                 continue
-            node = self.node(event)
-            if isinstance(parent, Sequence):
+            node = self.scalar(event) if kind is ScalarEvent else self.node(event, kind)
+            if type(parent) is Mapping:
+                if key is None:
+                    key = node
+                else:
+                    self.attach(parent, key, node)
+                    key = None
+            elif parent is not None:
                 parent.items.append(node)
-            elif isinstance(parent, Mapping):
-                key = self.attach(parent, key, node)
-            if isinstance(node, Collection):
+            elif kind is ScalarEvent or kind is AliasEvent:
+                return node
+            if kind is MappingStartEvent or kind is SequenceStartEvent:
                 if len(open_) >= MAX_DEPTH:
                     raise InputError(TOO_DEEP, *place(self.text, node.start, self.line))
-                open_.append((parent, key))  # type: ignore[arg-type]
+                open_.append((parent, key))
                 parent, key = node, None
-            elif parent is None:
-                return node
 
-    def attach(self, parent: Mapping, key: Node | None, node: Node) -> Node | None:
-        """Adds a key or a value; returns the key that still waits for its value."""
-        if key is None:
-            return node
-        if isinstance(node, Collection):
-            node.lead = key.end
-        elif node.start == node.end and not parent.flow and self.text[node.start - 1] != ":":
-            node.start = node.end = key.end  # ``? key`` without a value: the mark is at the next token
-        parent.entries.append((key, node))
-        return None
+    def attach(self, parent: Mapping, key: Node, value: Node) -> None:
+        if isinstance(value, Collection):
+            value.lead = key.end
+        elif value.start == value.end and not parent.flow and self.text[value.start - 1] != ":":
+            value.start = value.end = key.end  # ``? key`` without a value: the mark is at the next token
+        parent.entries.append((key, value))
 
-    def close(self, node: Collection, event: Event) -> None:
-        last = None if node.flow else node.last()
-        node.end = last.end if last is not None else event.end_mark.index
-
-    def node(self, event: Event) -> Node:
+    def scalar(self, event: Event) -> Scalar:
+        anchor = event.anchor
         start, end = event.start_mark.index, event.end_mark.index
-        if isinstance(event, yaml.ScalarEvent):
-            scalar = Scalar(start, end, event.tag, event.anchor, event.value, event.style or "")
-            if self.pairs is not None:
-                self.pairs.restore(scalar)
-            node: Node = scalar
-        elif isinstance(event, yaml.AliasEvent):
-            name: str = event.anchor or ""
-            target = self.anchors.get(name)
+        value: str = event.value
+        node = Scalar(start, end, event.tag, anchor, intern(value) if len(value) < _SHORT else value, event.style or "")
+        if self.pairs is not None:
+            self.pairs.restore(node)
+        if anchor is not None:
+            self.anchors.append(anchor)
+            self.targets[anchor] = node
+        return node
+
+    def node(self, event: Event, kind: type) -> Node:
+        start, end, anchor = event.start_mark.index, event.end_mark.index, event.anchor
+        if kind is AliasEvent:
+            target = self.targets.get(anchor)
             if target is None:
                 where = place(self.text, start, self.line)
-                raise UndefinedAlias(f"not YAML: alias *{name} has no anchor before it", *where)
-            return Alias(start, end, name, target)
-        else:
-            made = Mapping if isinstance(event, yaml.MappingStartEvent) else Sequence
-            node = made(start, end, event.tag, event.anchor, bool(event.flow_style))
-        if event.anchor is not None:
-            self.anchors[event.anchor] = node
+                raise UndefinedAlias(f"not YAML: alias *{anchor} has no anchor before it", *where)
+            alias = Alias(start, end, anchor, target)
+            self.aliases.append(alias)
+            return alias
+        made = Mapping if kind is MappingStartEvent else Sequence
+        node = made(start, end, event.tag, anchor, bool(event.flow_style))
+        if anchor is not None:
+            self.anchors.append(anchor)
+            self.targets[anchor] = node
         return node
 
 

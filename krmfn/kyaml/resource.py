@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from krmfn.kyaml.access import deref, first, first_annotations, get, key_text, text
-from krmfn.kyaml.edit import remove_keys
+from krmfn.kyaml.access import deref, first, first_annotations, get, key_text, slot, text
+from krmfn.kyaml.edit import edit_list, remove_keys
 from krmfn.kyaml.errors import InputError, Malformed, UndefinedAlias
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.source import Source
 from krmfn.kyaml.tree import Mapping, Node, Sequence
 
 if TYPE_CHECKING:
+    from krmfn.kyaml.edit import ListEdit
     from krmfn.kyaml.listing import ResourceList
 
 KPT_MARKS = ("internal.config.kubernetes.io/seqindent", "internal.config.kubernetes.io/package-path")
@@ -59,8 +60,7 @@ class Resource:
         """True where an edit is planned or was made in the item's text."""
         if self.rewritten or self._source is None:
             return self.rewritten
-        start, end = self._span or (0, len(self._source.text) + 1)
-        return any(start <= edit.start < end for edit in self._source.edits)
+        return self._source.edited(*(self._span or (0, len(self._source.text) + 1)))
 
     def mentions(self, word: bytes) -> bool:
         """True where the item's text, as it came, has ``word`` as written (escapes not resolved)."""
@@ -115,6 +115,17 @@ class Resource:
         index = next((have[key] for key in INDICES if key in have), "0")
         return path, int(index) if index.isascii() and index.isdigit() and len(index) < 10 else 0
 
+    def edit_list(self, mapping: Mapping, key: str, change: ListEdit) -> None:
+        """Plans ``change`` on the list ``key`` of a mapping of this item, which may be missing or null.
+
+        What an alias stands for changes for all who refer to it. Raises Malformed, see ``edit.edit_list``.
+        """
+        found = slot(mapping, key)
+        if found is None:
+            edit_list(self.source, mapping, key, None, change)
+        else:
+            edit_list(self.source, found.mapping, key, (found.key, found.value), change)
+
     def drop_host_ids(self) -> None:
         """Takes out the two ids by which kpt puts comments and key order back after the function.
 
@@ -125,6 +136,9 @@ class Resource:
         key, found = next(((k, v) for k, v in pairs if key_text(k) == "annotations"), (None, None))
         if not isinstance(holder, Mapping) or not isinstance(found, Mapping) or key is None:
             return
+        seen = (alias.target for alias in self.source.aliases)
+        if any(node.start <= found.end and found.start <= node.end for node in seen):
+            return  # by an alias something else has these annotations, or some of them, too
         ids = [name for name, _ in found.entries if key_text(name) in HOST_IDS]
         if ids and len(ids) == len(found.entries):
             remove_keys(self.source, holder, [key])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from krmfn.kyaml.access import anchors, deref, is_null, key_text, text
+from krmfn.kyaml.access import deref, is_null, key_text, text
 from krmfn.kyaml.errors import InputError, UndefinedAlias
 from krmfn.kyaml.listing import Pieces, ResourceList, Whole, only
 from krmfn.kyaml.outline import CannotCut, cut_list, cut_stream, outline
@@ -17,6 +17,8 @@ from krmfn.kyaml.tree import Mapping
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from krmfn.kyaml.tree import Node
 
 __all__ = ["VERSIONS", "Ref", "Resource", "ResourceList", "read", "ref_of"]
 
@@ -61,24 +63,32 @@ def _read_list(data: bytes, bom: bytes) -> Pieces | None:
     root = around.roots[0] if len(around.roots) == 1 else None
     if not isinstance(root, Mapping):
         raise CannotCut
-    kinds = [deref(value) for key, value in root.entries if key_text(key) == "kind"]
-    if len(kinds) != 1 or text(kinds[0]) != "ResourceList":
+    if not _is_list(root):
         return None
-    keys = [key for key, value in root.entries if key_text(key) == "items" and is_null(value)]
-    if len(keys) != 1 or keys[0].start != len(data[: found.key].decode()):
+    names = [key_text(key) for key, _ in root.entries]
+    if names.count("items") != 1:
         raise CannotCut
-    pieces = cut_list(data, found)
-    _check_list(around)
-    return Pieces(data, bom, pieces, around, found.tail)
+    at = names.index("items")
+    key, value = root.entries[at]
+    if not is_null(value) or key.start != len(data[: found.key].decode()):
+        raise CannotCut
+    if "results" in names and (around.anchors or names[at + 1 : at + 2] == ["results"]):
+        raise CannotCut  # an item may refer into them; what stays behind them may join the last item
+    of_items = cut_list(data, found)
+    try:
+        _check_list(around)
+        return Pieces(data, bom, found.starts, of_items, around, found.tail)
+    except InputError:
+        raise CannotCut from None  # the whole text tells the right line
 
 
 def _read_stream(data: bytes, bom: bytes) -> Pieces:
-    pieces = cut_stream(data)
-    if any(piece.kind == "ResourceList" for piece in pieces):
+    starts, kinds = cut_stream(data)
+    if "ResourceList" in kinds:
         raise CannotCut
-    if all(piece.kind is None for piece in pieces):
+    if all(kind is None for kind in kinds):
         raise InputError("the input has no document")
-    return Pieces(data, bom, pieces, None, len(data))
+    return Pieces(data, bom, starts, kinds, None, len(data))
 
 
 def _read_whole(data: bytes, bom: bytes) -> Whole:
@@ -98,9 +108,10 @@ def _read_whole(data: bytes, bom: bytes) -> Whole:
     return Whole(data, bom, source, bool(lists))
 
 
-def _is_list(root: object) -> bool:
+def _is_list(root: Node) -> bool:
     pairs = root.entries if isinstance(root, Mapping) else ()
-    return any(key_text(key) == "kind" and text(deref(value)) == "ResourceList" for key, value in pairs)
+    kind = next((deref(value) for key, value in pairs if key_text(key) == "kind"), None)
+    return text(kind) == "ResourceList"
 
 
 def _check_list(source: Source) -> None:
@@ -119,8 +130,7 @@ def _check_anchors(found: Pieces, kinds: Collection[str] | None) -> None:
     wanted = [item for item in found.items if kinds is None or item.kind in kinds]
     names: set[str] = set()
     for item in wanted:
-        for root in item.source.roots:
-            names |= anchors(root)
+        names.update(item.source.anchors)
     if not names or not found.is_list or len(wanted) == len(found.items):
         return
     # An item that was not read may refer to an anchor of one that was; reading it tells.

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right, insort
 
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.parse import build, place
 from krmfn.kyaml.record import TYPE_CHECKING
+from krmfn.kyaml.tree import Mapping, Sequence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from krmfn.kyaml.parse import Parsed
     from krmfn.kyaml.tree import Node
 
 BREAKS = "\n\r\x85\u2028\u2029"  # what YAML 1.1, and so every host, takes for a line break
@@ -33,17 +38,20 @@ class Edit:
 class Source:
     """Text with positions. ``line`` is the number of its first line in the input, ``roots`` its documents' roots.
 
+    ``anchors`` and ``aliases`` are all that are written in it.
     Edits are collected and applied by ``render``; everything outside their spans stays as it is.
     Raises InputError where the text is not YAML.
     """
 
-    __slots__ = ("_breaks", "edits", "frozen", "line", "roots", "text")
+    __slots__ = ("_breaks", "_parsed", "_starts", "aliases", "anchors", "edits", "frozen", "line", "roots", "text")
 
-    def __init__(self, text: str, line: int = 1, roots: list[Node] | None = None) -> None:
+    def __init__(self, text: str, line: int = 1, parsed: Parsed | None = None) -> None:
         self.text = text
         self.line = line
-        self.roots: list[Node] = build(text, line) if roots is None else roots
+        self._parsed = parsed or build(text, line)
+        self.roots, self.anchors, self.aliases = self._parsed
         self.edits: list[Edit] = []
+        self._starts: list[int] = []
         self.frozen = False
         self._breaks = ""
 
@@ -55,11 +63,17 @@ class Source:
         if self.frozen:
             raise Malformed("an alias to an anchor outside this item", start)
         self.edits.append(Edit(start, end, new))
+        insort(self._starts, start)
+
+    def edited(self, start: int, end: int) -> bool:
+        """True where an edit is planned that starts between two positions, ``end`` excluded."""
+        return bisect_left(self._starts, start) < bisect_left(self._starts, end)
 
     def copy(self, edited: bool = True) -> Source:
         """The same text and trees, with the edits planned so far or with none."""
-        other = Source(self.text, self.line, self.roots)
-        other.edits = list(self.edits) if edited else []
+        other = Source(self.text, self.line, self._parsed)
+        if edited:
+            other.edits, other._starts = list(self.edits), list(self._starts)
         return other
 
     def render(self, start: int = 0, end: int | None = None) -> str:
@@ -83,6 +97,17 @@ class Source:
     def place(self, position: int) -> tuple[int, int]:
         """Line and column (from 1) of a position, in the whole input; lines as editors count them."""
         return place(self.text, position, self.line)
+
+    def around(self, position: int) -> Iterator[Node]:
+        """The nodes that a position stands in, from a root to the innermost; one in a key counts to the value."""
+        nodes = self.roots
+        while (index := bisect_right(nodes, position, key=_start) - 1) >= 0:
+            node = nodes[index]
+            yield node
+            nodes = node.items if isinstance(node, Sequence) else []
+            if isinstance(node, Mapping):
+                index = bisect_right(node.entries, position, key=_pair_start) - 1
+                nodes = [node.entries[index][1]] if index >= 0 else []
 
     def skip_blank(self, position: int) -> int:
         """The position of the next token: blanks, line breaks and comments skipped."""
@@ -142,3 +167,11 @@ class Source:
     def first_on_line(self, position: int) -> bool:
         """True where only blanks stand before ``position`` in its line."""
         return not self.text[self.line_start(position) : position].strip(" \t")
+
+
+def _start(node: Node) -> int:
+    return node.start
+
+
+def _pair_start(pair: tuple[Node, Node]) -> int:
+    return pair[0].start

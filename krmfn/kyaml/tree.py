@@ -93,8 +93,7 @@ class Mapping(Collection):
         self.entries: list[tuple[Node, Node]] = []
 
     def children(self) -> Iterator[Node]:
-        for pair in self.entries:
-            yield from pair
+        return iter([node for pair in self.entries for node in pair])
 
     def last(self) -> Node | None:
         return self.entries[-1][1] if self.entries else None
