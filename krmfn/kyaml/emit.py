@@ -13,7 +13,8 @@ from krmfn.kyaml.record import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import Any
 
-_PLAIN = r"(?:[A-Za-z/]|-[A-Za-z]|\$[({])[A-Za-z0-9_./$(){}\[\]'+@%=:\-]*"
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_PLAIN = _LETTERS | frozenset("0123456789_./$(){}[]'+@%=:-")
 _WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
@@ -42,7 +43,9 @@ def _number(value: int | float) -> str:
 
 def is_plain(value: str) -> bool:
     """True where ``value`` can stand without quotes in block style."""
-    return re.fullmatch(_PLAIN, value) is not None and not value.endswith(":") and value.lower() not in _WORDS
+    starts = value[:1] in _LETTERS or value[:1] == "/" or value[:2] in ("$(", "${")
+    starts = starts or (value[:1] == "-" and value[1:2] in _LETTERS)
+    return starts and _PLAIN.issuperset(value) and not value.endswith(":") and value.lower() not in _WORDS
 
 
 def quoted(value: str) -> str:
