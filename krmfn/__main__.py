@@ -9,6 +9,7 @@ from krmfn.kyaml.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
     from krmfn.kyaml.resourcelist import ResourceList
     from krmfn.kyaml.results import Result
@@ -31,6 +32,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     from krmfn.cli import main as command_line
 
     return command_line(words)
+
+
+def command() -> NoReturn:
+    """The console script: ``main``, and out without tidying up, which takes a tenth of a small run."""
+    import os
+
+    status = main()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError):  # it is closed; the status tells whether anything had to arrive there
+            continue
+    os._exit(status)
 
 
 def _stop(number: int, frame: object) -> None:
@@ -56,4 +70,4 @@ def _kinds() -> frozenset[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()
