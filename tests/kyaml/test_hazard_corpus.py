@@ -109,7 +109,7 @@ def test_the_corpus_is_there_in_ci():
         ("a: 'x'\n", 'a: "x"\n', "other quotes"),
         ("a:\n- x\n", "a:\n  - x\n", "another indentation"),
         ("a: b # c\n", "a: b\n", "a lost comment"),
-        ("a: b\r\n", "a: b\n", "another line break"),
+        ("a: b\r\nc: d\n", "a: b\nc: d\n", "another line break"),
         ("a: [{b: c}]\n", "a: [{b: c }]\n", "a blank in flow style"),
     ],
 )
