@@ -30,6 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @pytest.fixture
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that this test starts are not measured for coverage, which takes files, memory, time and imports."""
+    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+
+
+@pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Golden:
     """``golden(actual, path)``: equal to the file, or with ``--update-golden`` written to it."""
     update = request.config.getoption("--update-golden")

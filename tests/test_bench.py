@@ -15,6 +15,7 @@ from bench.measure import CannotRun, Command, Cost, run_once, side_by_side
 from tests.support import ROOT, krmfn_command, run_krmfn
 
 PYTHON = sys.executable
+pytestmark = pytest.mark.usefixtures("unmeasured")
 
 
 def written(tmp_path, *args, **options):
@@ -24,7 +25,7 @@ def written(tmp_path, *args, **options):
 
 
 def kinds(data: bytes) -> collections.Counter[str]:
-    return collections.Counter(item["kind"] for item in yaml.safe_load(data)["items"])
+    return collections.Counter(item["kind"] for item in yaml.load(data, yaml.CSafeLoader)["items"])
 
 
 @pytest.mark.parametrize("wire", lists.WIRES)

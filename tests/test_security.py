@@ -276,6 +276,7 @@ def test_configuration_in_the_stream():
     assert b"MODELPLANE_RANK" in process.stdout
 
 
+@pytest.mark.usefixtures("unmeasured")
 def test_imports_nothing_that_reaches_out():
     """No network and no process: the modules for them are not even loaded by a run."""
     code = (

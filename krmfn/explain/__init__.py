@@ -43,8 +43,6 @@ def explain_command(words: Sequence[str]) -> int:
     options = _parser().parse_args(list(words))
     settings = settings_from(options.config) if options.config else None
     inputs, status = _inputs(options.paths, settings)
-    if status and not inputs:
-        return status
     found = gather(inputs, Cluster(options.lws_version, options.grove_version), options.all)
     if options.output == "json":
         from krmfn.explain.data import render
