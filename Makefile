@@ -29,7 +29,7 @@ demo: $(VENV)/.runtime ## inject a real manifest and show the difference (DEMO=F
 .PHONY: test
 test: $(VENV)/.dev ## run the tests that need nothing but Python (PYTEST_ARGS="-k NAME")
 	@echo "running the tests ..."
-	@$(PYTEST) --ignore=tests/hosts --ignore=tests/container $(PYTEST_ARGS)
+	@$(PYTEST) --numprocesses=2 --ignore=tests/hosts --ignore=tests/container $(PYTEST_ARGS)
 
 .PHONY: test-hosts
 test-hosts: $(VENV)/.dev ## run the tests with the real kustomize, kubectl and kpt
@@ -85,7 +85,7 @@ lock: ## renew the lock files of the image's dependencies
 
 .PHONY: clean
 clean: ## remove .venv and every cache
-	rm -rf $(VENV) .venv-bench build dist .coverage htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-bench .venv-audit build dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 .PHONY: .venv
 .venv: $(VENV)/.dev ## set up the development environment only
