@@ -65,7 +65,8 @@ def edit_list(source: Source, mapping: Mapping, key: str, pair: tuple[Node, Node
     _check_anchors(source, value, change)
     empties = not change.front and len(set(change.gone)) == len(value.items)
     goes = not value.flow or change.with_key or (change.marked and flow.is_marked(source, value))
-    if empties and written is value and len(mapping.entries) > 1 and goes:
+    alone = written is value and value.anchor is None
+    if empties and alone and len(mapping.entries) > 1 and goes:
         remove_keys(source, mapping, [pair[0]])
     elif value.flow:
         front = [_flow_text(source, value, part) for part in change.front]

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 # Each starts with a literal line break, which makes the search some ten times faster than "^" does.
 _COLUMN_0 = rb"\n(?=[^ \n#])"
 _MARKS = rb"\n(?=---|\.\.\.|%)"
+_NULLS = ("", "~", "null", "Null", "NULL")
 _OTHER_BREAKS = (b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 
 
@@ -187,7 +188,7 @@ def _kind(next_event: Callable[[], Event]) -> str:
         if key == "kind":
             if type(event) is not ScalarEvent:
                 raise CannotCut
-            return intern(event.value)
+            return "" if not event.style and event.value in _NULLS else intern(event.value)
         level = 0
         while True:
             if isinstance(event, CollectionStartEvent):

@@ -10,6 +10,7 @@ Aliases and merge keys are expanded, equal keys kept, and pairs sorted: their or
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -68,23 +69,30 @@ def is_float(text: str) -> bool:
 def scalar(event: yaml.ScalarEvent) -> Value:
     text = event.value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if event.tag in (None, "!"):
-        return ("str" if event.style else plain_kind(text), text)
+        kind = "str" if event.style else plain_kind(text)
+        return (kind, "" if kind == "null" else text)
     return (event.tag.removeprefix(CORE), text)
 
 
 def documents(data: bytes) -> list[Value]:
     """The values of all documents. Raises yaml.YAMLError, and ValueError for an alias inside itself."""
-    text = data.decode("utf-8-sig")
-    try:
-        stream = iter(list(yaml.parse(text, Loader=yaml.SafeLoader)))
-    except yaml.YAMLError:
-        stream = iter(list(yaml.parse(text, Loader=yaml.CSafeLoader)))
+    stream = iter(_listed(yaml.parse, data.decode("utf-8-sig"))[0])
     found = []
     for event in stream:
         if isinstance(event, yaml.DocumentStartEvent):
             anchors: dict[str, Any] = {}
             found.append(expand(node(next(stream), stream, anchors), ()))
     return found
+
+
+def _listed(read: Any, text: str) -> tuple[list[Any], str]:
+    """All events or tokens of a text, and the text as it was read."""
+    try:
+        return list(read(text, Loader=yaml.SafeLoader)), text
+    except yaml.YAMLError:
+        pair = r"(?:\\u[dD][89a-fA-F][0-9a-fA-F]{2}){2}"  # which libyaml does not read
+        text = re.sub(pair, lambda m: json.loads(f'"{m.group()}"'), text)
+        return list(read(text, Loader=yaml.CSafeLoader)), text
 
 
 def node(event: Any, stream: Any, anchors: dict[str, Any]) -> Any:
@@ -123,6 +131,8 @@ def expand(tree: Any, inside: tuple[int, ...]) -> Value:
     for key, value in pairs:
         if key == ("merge", "<<"):
             for source in value[2] if value[0] == "seq" else [value]:
+                if source[0] != "map":
+                    raise ValueError("a merge of something that is no mapping")
                 have = [name for name, _ in own]
                 own += [pair for pair in source[2] if pair[0] not in have]
     return ("map", tree[1], tuple(sorted(own, key=repr)))
@@ -190,3 +200,15 @@ def whole_list(root: Value, change: Any) -> Value:
     if items is None or items[0] != "seq":
         return root
     return replaced(root, "items", ("seq", items[1], tuple(change(item) for item in items[2])))
+
+
+def comments(text: str) -> list[tuple[int, str]]:
+    """The comments of a YAML text with their positions: what starts with # between two tokens."""
+    tokens, text = _listed(yaml.scan, text.removeprefix("\ufeff"))
+    marks = [(token.start_mark.index, token.end_mark.index) for token in tokens]
+    gaps = zip([0, *(end for _, end in marks)], [*(start for start, _ in marks), len(text)], strict=True)
+    found = []
+    for start, end in gaps:
+        matches = re.compile(r"#[^\r\n]*").finditer(text, start, max(start, end))
+        found += [(match.start(), match.group()) for match in matches]
+    return found

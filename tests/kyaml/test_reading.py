@@ -1,0 +1,227 @@
+"""What is read and what is refused, with a message that names the place (contract R3, krm.md 2.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from krmfn.kyaml import InputError, Malformed, get, read, text
+from krmfn.kyaml.listing import Pieces
+from tests.kyaml.support import HEAD, injected, list_of, out, workload
+
+ITEM = "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: x\n"
+LWS = workload("- name: c\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "reason"),
+    [
+        (b"a: b: c\n", "line 1: not YAML: mapping values are not allowed in this context", "not YAML"),
+        (b"just text\n", "line 1: a document that is no mapping", "a word"),
+        (b"kind: A\n---\n- b\n", "line 3: a document that is no mapping", "a list among documents"),
+        (
+            f"{HEAD}{ITEM}  data: {{a: [b\n".encode(),
+            "line 9: not YAML: did not find expected",
+            "truncated in a bracket",
+        ),
+        (f'{HEAD}{ITEM}  data: {{a: "b\n'.encode(), "line 9: not YAML: found unexpected end", "truncated in a quote"),
+        (f"{HEAD}{ITEM}  data\n".encode(), "line 9: not YAML: could not find expected ':'", "truncated in a key"),
+        (f"{HEAD[:-7]}{LWS[:0]}".encode(), "line 1: the ResourceList has no items", "no items"),
+        (HEAD.encode(), "line 3: items is no list", "items without an item"),
+        (f"{HEAD[:-1]} {{}}\n".encode(), "line 3: items is no list", "items that is a mapping"),
+        (f"{HEAD}{ITEM}- word\n".encode(), "line 8: an item that is no mapping", "an item that is a word"),
+        (f"{HEAD}{ITEM}- [a]\n".encode(), "line 8: an item that is no mapping", "an item that is a list"),
+        (f"{HEAD}{ITEM}-\n".encode(), "line 8: an item that is no mapping", "an item that is null"),
+        (f"{HEAD}{ITEM}items:\n{ITEM}".encode(), "line 8: the ResourceList has the key items twice", "items twice"),
+        (f"{HEAD}{ITEM}kind: ResourceList\n".encode(), "line 8: the ResourceList has the key kind twice", "kind twice"),
+        (
+            f"{HEAD}{ITEM}functionConfig: {{}}\nfunctionConfig: {{}}\n".encode(),
+            "line 9: the ResourceList has the key functionConfig",
+            "configuration twice",
+        ),
+        (f"{HEAD}{ITEM}---\n".encode(), "line 9: another document beside the ResourceList", "a second document"),
+        (
+            f"kind: A\n---\n{HEAD}{ITEM}".encode(),
+            "line 1: another document beside the ResourceList",
+            "a first document",
+        ),
+        (
+            f"{HEAD}{ITEM}".replace("io/v1", "io/v2").encode(),
+            "line 1: a ResourceList of apiVersion 'config.kubernetes.io/v2', not",
+            "an unknown version",
+        ),
+        (
+            f"{HEAD}{ITEM}".partition("\n")[2].encode(),
+            "line 1: a ResourceList without apiVersion, expected one of",
+            "no version",
+        ),
+        (list_of(ITEM) + b"  data: {a: \xff}\n", "line 8: not UTF-8: byte 0xff", "invalid UTF-8"),
+        (
+            f"{HEAD}{ITEM}  data: {{é: 'a\0b'}}\n".encode(),
+            "line 8: not YAML: the character U+0000 is not allowed",
+            "NUL",
+        ),
+        (
+            f"{HEAD}{ITEM}  data: {{é: 'a\x07b'}}\n".encode(),
+            "line 8: not YAML: the character U+0007 is not allowed",
+            "a bell",
+        ),
+        (
+            f"{HEAD}{LWS}          - *nope\n".encode(),
+            "line 14: not YAML: alias *nope has no anchor before it",
+            "an alias to nothing",
+        ),
+        (b"a: !e!x b\n", "line 1: not YAML: found undefined tag handle", "a tag handle"),
+        (b"%YAML 2.0\n---\na: b\n", "line 1: not YAML: found incompatible YAML document", "another YAML"),
+        (
+            b'kind: A\ndata: {a: "\\ud83d"}\n',
+            "line 2: not YAML: found invalid Unicode character escape code",
+            "half a character",
+        ),
+    ],
+)
+def test_a_message_names_the_line(data, message, reason):
+    reply = injected(data)
+    assert (reply.status, out(reply)) == (2, b""), reason
+    (line,) = reply.errors
+    assert line.startswith(f"[error] stdin: {message}"), line
+    other = injected(data.replace(b"\n", b"\r\n"))
+    assert (other.status, other.errors) == (2, reply.errors), "lines count alike with CRLF"
+
+
+@pytest.mark.parametrize(
+    ("data", "kinds", "reason"),
+    [
+        (list_of(ITEM, LWS), ["ConfigMap", "LeaderWorkerSet"], "a list"),
+        (f"kind: A\n---\n{LWS[2:]}".replace("\n  ", "\n").encode(), ["A", "LeaderWorkerSet"], "documents"),
+        (b"# c\n---\n# d\n---\nkind: A\n---\n", ["A"], "empty documents are none"),
+        (b"{}\n", [""], "a document without a kind"),
+        (b"kind: null\n", [""], "a kind that is null"),
+        (f"{HEAD}- &a {{kind: A}}\n- <<: *a\n- *a\n".encode(), ["A", "A", "A"], "aliases and merges"),
+        (f"{HEAD}- {{kind: A, kind: B}}\n".encode(), ["A"], "the first of two"),
+        (f"{HEAD[:-1]} []\n".encode(), [], "no item"),
+        (b'{"kind": "A", "x": "\\ud83d\\ude00"}', ["A"], "JSON's escapes"),
+        (b"kind: A\n...\n---\nkind: B\n", ["A", "B"], "a document's end"),
+    ],
+)
+def test_kinds(data, kinds, reason):
+    assert [item.kind for item in read(data).items] == kinds, reason
+    assert [item.kind for item in read(data, ()).items] == kinds, reason
+
+
+def test_only_what_is_asked_for_is_parsed():
+    items = read(list_of(ITEM, LWS, ITEM), {"LeaderWorkerSet"}).items
+    assert [item._source is None for item in items] == [True, False, True]
+    assert isinstance(items[0].owner, Pieces)
+
+
+def test_an_item_is_read_where_an_anchor_stands_in_another():
+    data = f"{HEAD}- {{kind: A, a: &a x}}\n- {{kind: B, b: *a, c: []}}\n".encode()
+    for kinds in (None, {"B"}):
+        item = read(data, kinds).items[1]
+        assert text(get(item.node, "b")) == "x"
+        item.source.edit(0, 0, "")
+    late = read(data, ()).items[1]
+    assert text(get(late.node, "b")) == "x", "also when nobody said so before"
+
+
+def test_a_name_is_told_whatever_stands_twice():
+    data = b"kind: A\nmetadata: {name: a, name: b, annotations: {x: '1', x: '2'}}\nmetadata: {}\n"
+    item = read(data).items[0]
+    assert (item.ref.name, item.annotations, item.file) == ("a", {"x": "1"}, ("", 0))
+
+
+@pytest.mark.parametrize(
+    ("annotations", "file", "from_kpt", "reason"),
+    [
+        (
+            {"internal.config.kubernetes.io/path": "a.yaml", "internal.config.kubernetes.io/index": "2"},
+            ("a.yaml", 2),
+            False,
+            "kpt fn source",
+        ),
+        (
+            {"config.kubernetes.io/path": "a.yaml", "internal.config.kubernetes.io/seqindent": "wide"},
+            ("a.yaml", 0),
+            True,
+            "kpt",
+        ),
+        (
+            {"config.kubernetes.io/path": "a.yaml", "kustomize.config.k8s.io/id": "x"},
+            ("", 0),
+            False,
+            "kustomize makes paths up",
+        ),
+        (
+            {"config.kubernetes.io/path": "a.yaml", "config.kubernetes.io/index": "9" * 5000},
+            ("a.yaml", 0),
+            False,
+            "no index",
+        ),
+        ({}, ("", 0), False, "pipes"),
+    ],
+)
+def test_where_an_item_comes_from(annotations, file, from_kpt, reason):
+    shown = ", ".join(f"{key}: '{value}'" for key, value in annotations.items())
+    item = read(f"kind: A\nmetadata: {{annotations: {{{shown}}}}}\n".encode()).items[0]
+    assert (item.file, item.from_kpt) == (file, from_kpt), reason
+
+
+@pytest.mark.parametrize(
+    ("metadata", "after", "reason"),
+    [
+        ("\n  annotations:\n    a: b\n    config.k8s.io/id: '1'\n", "\n  annotations:\n    a: b\n", "one of them"),
+        (
+            "\n  name: x\n  annotations:\n    internal.config.kubernetes.io/id: '1'\n    config.k8s.io/id: '1'\n",
+            "\n  name: x\n",
+            "all there are",
+        ),
+        (
+            " {name: x, annotations: {a: b, config.k8s.io/id: '1'}}\n",
+            " {name: x, annotations: {a: b}}\n",
+            "in flow style",
+        ),
+        (" {annotations: {config.k8s.io/id: '1', a: b}, name: x}\n", " {annotations: {a: b}, name: x}\n", "the first"),
+        (" {annotations: {config.k8s.io/id: '1'}, name: x}\n", " {name: x}\n", "the only one, in flow style"),
+        ("\n  annotations: &a\n    a: b\n    config.k8s.io/id: '1'\nx: *a\n", None, "others see them"),
+        ("\n  annotations:\n    a: b\n    config.k8s.io/id: &a '1'\nx: *a\n", None, "others see one"),
+        (" {}\n", None, "none"),
+    ],
+)
+def test_host_ids_go(metadata, after, reason):
+    item = read(f"kind: A\nmetadata:{metadata}".encode()).items[0]
+    item.drop_host_ids()
+    assert item.source.render() == f"kind: A\nmetadata:{after or metadata}", reason
+    assert item.changed == (after is not None)
+
+
+@pytest.mark.parametrize("start", ["", "---\n"])
+def test_an_item_is_changed_only_by_its_own_edits(start):
+    items = read((start + HEAD + LWS + LWS).encode()).items
+    mapping = get(items[1].node, "metadata")
+    assert mapping is not None
+    items[1].source.edit(mapping.start, mapping.start, "")
+    assert [item.changed for item in items] == [False, True]
+    items[1].reread()
+    assert [item.changed for item in items] == [False, True]
+
+
+def test_reading_anew_what_is_no_yaml_is_an_error_of_the_item():
+    item = read(b"kind: A\n").items[0]
+    item.source.edit(0, 0, "[")
+    with pytest.raises(Malformed, match="cannot be edited: not YAML"):
+        item.reread()
+
+
+@pytest.mark.parametrize("start", ["", "---\n"])
+def test_a_place_in_the_configuration_is_that_in_the_whole_list(start):
+    data = start + HEAD + ITEM + LWS + "functionConfig:\n  kind: X\n  spec: {é: 1}\n"
+    items = read(data.encode())
+    node = get(items.function_config, "spec", "é")
+    assert node is not None
+    assert items.config_place(node) == (data[: data.index("{é")].count("\n") + 1, 13)
+
+
+def test_error_has_a_column():
+    with pytest.raises(InputError) as error:
+        read(f"{HEAD}{ITEM}  data: {{é: &, b}}\n".encode())
+    assert (error.value.line, error.value.column) == (8, 14)
