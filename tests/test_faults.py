@@ -273,6 +273,17 @@ def test_stdin_that_ends_early(tmp_path, words):
 # -- signals
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_ignored():
+    """CI may run in the background, where a shell ignores interrupts, and what is ignored is inherited."""
+    ignored = [number for number in (signal.SIGINT, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_IGN]
+    for number in ignored:
+        signal.signal(number, signal.SIG_DFL)
+    yield
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def started(
     folder: Path, words: Sequence[str], before: Callable[[], object] | None = None, wrap: Sequence[str] = ()
 ) -> subprocess.Popen[bytes]:

@@ -44,7 +44,7 @@ class Pod(NamedTuple):
     labels: dict[str, str]
     first: dict[str, str]
     last: dict[str, str]
-    index: int = 0  # in its clique
+    index: int = 0  # type: ignore[assignment]  # in its clique
 
     def env(self, own: list[Entry]) -> dict[str, str]:
         """A container's environment."""
