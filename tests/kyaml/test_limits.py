@@ -158,7 +158,7 @@ FORMS = {
     "with results": HEAD + OURS + ENV + "results:\n- message: old\n",
     "error": HEAD + OURS + SPEC + "            env: text\n",
     "not YAML": HEAD + OURS + "  a: [\n",
-    "too deep": HEAD + OTHER + "  data: " + "[" * 1500,
+    "too deep": HEAD + OTHER + "  data: " + "[" * 1010,
 }  # fmt: skip
 SLOW = """
 import json, sys, yaml
