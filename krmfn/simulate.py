@@ -37,7 +37,7 @@ SERVICE_VARIABLES = (
 )
 _UNKNOWN = re.compile(r"<[^<>]+>")
 _DIGITS = re.compile(r"0|[1-9][0-9]{0,17}")
-_WRITTEN = re.compile(r"\$\(\(([0-9]{1,18})\+GROVE_PCLQ_POD_INDEX\)\)")
+_WRITTEN = re.compile(r"\$\(\(([0-9]+)\+GROVE_PCLQ_POD_INDEX\)\)")
 
 
 class Seen(NamedTuple):
@@ -189,19 +189,12 @@ def _from_file(source: Any, ref: dict[str, Any], container: Container, pod: Pod,
     elif not any("emptyDir" in volume for volume in volumes):
         why = f"there is no emptyDir volume {ENV_FILE_VOLUME}"
     else:
-        env = resolve_env(pod.inject(writer.env), {}, lambda field: _field(field, pod))
-        index, offset = env.get(grove.PCLQ_POD_INDEX, ""), _WRITTEN.search(writer.command.words[2])
-        if offset and _DIGITS.fullmatch(index):
-            return str(int(offset[1]) + int(index))
-        why = f"the init container {ENV_FILE_VOLUME} finds no number in {grove.PCLQ_POD_INDEX}, which is {index!r}"
+        # The index is Grove's in every release, whatever the manifest says.
+        (offset,) = _WRITTEN.findall(writer.command.words[2])
+        return str(int(offset) + pod.pod_index)
     if not ref.get("optional"):
         problems.append(f"does not start: {why}")
     return None
-
-
-def _field(source: Any, pod: Pod) -> str:
-    ref = source.get("fieldRef") if isinstance(source, dict) else None
-    return (pod.field(str(ref.get("fieldPath"))) or "") if isinstance(ref, dict) else ""
 
 
 def _refused(container: Container, entries: Sequence[EnvVar], pod: Pod) -> list[str]:
