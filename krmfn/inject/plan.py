@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from krmfn.kyaml.access import aliases, deref, key_text, walk
 from krmfn.kyaml.edit import ListEdit, edit_list
-from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.expand import expand_alias
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Alias, Mapping, Sequence
@@ -80,10 +79,7 @@ class Plan:
         for site in self.sites:
             other = first.setdefault(site.identity, site)
             if other.change != site.change:
-                trail = next((s.trail for s in (site, other) if s.trail), ())
-                if not trail:
-                    raise Malformed("one list is wanted in two forms", site.mapping.start)
-                return trail[0]
+                return next(s.trail[0] for s in (site, other) if s.trail)
         return None
 
     def _bystander(self, resource: Resource) -> Alias | None:
