@@ -190,6 +190,16 @@ def walk(node: Node) -> list[Node]:
     return found
 
 
+def repeats(value: Any) -> bool:
+    """Whether a key stands twice anywhere in an expanded value."""
+    if isinstance(value, Seq):
+        return any(repeats(item) for item in value.items)
+    if not isinstance(value, Map):
+        return False
+    keys = [key for key, _ in value.pairs]
+    return any(keys.count(key) > 1 for key in keys) or any(repeats(inner) for _, inner in value.pairs)
+
+
 def flow(value: Any) -> str:
     """An expanded value as one line of flow style: every string quoted, everything else as it was written."""
     if isinstance(value, Map):
