@@ -34,7 +34,7 @@ class _Choice(NamedTuple):
     keep: int | None
     drop: tuple[int, ...]
     new: dict[str, Any] | None
-    ours: bool = False  # what stays or comes in is in the member's own form
+    ours: bool  # what stays or comes in is in the member's own form
 
 
 def plan_env(
