@@ -19,8 +19,9 @@ import time
 from pathlib import Path
 
 from tests.fuzz import commands, guided, known, preludes
-from tests.fuzz.check import Case, Fault, check, run
+from tests.fuzz.check import check
 from tests.fuzz.minimise import minimise
+from tests.fuzz.runner import Case, Fault, run
 from tests.fuzz.seeds import Inputs
 from tests.support import ROOT, krmfn_command
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.fuzz.check import Case
+from tests.fuzz.runner import Case
 
 if TYPE_CHECKING:
     from collections.abc import Callable

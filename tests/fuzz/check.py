@@ -1,19 +1,16 @@
-"""One input through the function, and everything that can be said about what came out."""
+"""Everything that can be said about what the function makes of an input."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import signal
 import sys
-import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.fuzz import hosttree
 from tests.fuzz.cliques import clique_faults
 from tests.fuzz.hosttree import Map, Node, TooMuch, Unreadable
+from tests.fuzz.runner import INTERNAL, Case, Fault, internal, run
 from tests.fuzz.workloads import (
     KPT_MARKS,
     Wanted,
@@ -27,16 +24,8 @@ from tests.fuzz.workloads import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
-
-    from krmfn.kyaml.resourcelist import ResourceList
-    from krmfn.kyaml.results import Result
     from krmfn.kyaml.run import Answer
 
-CPU_SECONDS = 5
-INTERNAL = "internal error"
-DEBUG_VARIABLE = "KRMFN_DEBUG"
 DEEP = 20_000  # Python's recursion limit while the oracle walks, which is nested itself
 # What a readable list or stream may be refused for: its configuration, its root, its size, forms no host writes.
 _FAIR = re.compile(
@@ -47,92 +36,19 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
-class Case(NamedTuple):
-    """One input, and a configuration file for it, or None."""
-
-    data: bytes
-    config: bytes | None = None
-
-
-class Fault(NamedTuple):
-    """What is wrong: ``kind`` names the check and, for an exception, where it came from."""
-
-    kind: str
-    detail: str
-
-
-class Hang(BaseException):
-    """The CPU limit of one input; no handler of the function's may take it for an error of its own."""
-
-
-def _on_time(_signal: int, _frame: FrameType | None) -> None:
-    raise Hang
-
-
-def run(case: Case) -> Answer | Fault:
-    """The function's answer within the CPU limit, or how it failed to give one."""
-    from krmfn import host
-    from krmfn.function import KINDS
-    from krmfn.kyaml.run import UNREADABLE, Answer, BadConfig, answer
-
-    before = signal.signal(signal.SIGVTALRM, _on_time)
-    signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS + len(case.data) / 1e6)
-    try:
-        process: Callable[[ResourceList], list[Result]] = host.process
-        if case.config is not None:
-            try:
-                process = host.process_with(host.settings_in(case.config, "config.yaml"))
-            except BadConfig as error:
-                return Answer(UNREADABLE, (), [f"[error] {line}" for line in error.messages])
-        return answer(case.data, process, KINDS)
-    except Hang:
-        frame = traceback.extract_tb(sys.exc_info()[2])[-1]
-        return Fault("hang", f"in {frame.name}")
-    except Exception as error:  # noqa: BLE001 - any exception is what is looked for
-        return Fault(f"exception {type(error).__name__} at {_place(error)}", traceback.format_exc(limit=-6))
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-
-
-# Where Malformed is raised by design; who does not expect it is what tells one fault from another.
-_READERS = ("access.py", "podspec.py", "grove_tree.py", "scalars.py", "tree.py")
-
-
-def _place(error: BaseException) -> str:
-    """The innermost function of the project that is to blame for an exception."""
-    found = [f for f in traceback.extract_tb(error.__traceback__) if "krmfn" in Path(f.filename).parts]
-    places = [(Path(f.filename).name, f.name) for f in found if not f.name.startswith("<")]
-    blamed = [place for place in places if place[0] not in _READERS] or places
-    return ":".join(blamed[-1]) if blamed else "?"
-
-
 def check(case: Case) -> Fault | None:
     """None, or the first thing that is wrong with what the function makes of an input."""
     got = run(case)
     if isinstance(got, Fault):
         return got
     if any(INTERNAL in line for line in got.errors):
-        return _internal(case, got)
+        return internal(case, got)
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(DEEP)
     try:
         return _Check(case, got).fault()
     finally:
         sys.setrecursionlimit(limit)
-
-
-def _internal(case: Case, got: Answer) -> Fault:
-    """An exception that the run loop caught, with the place it came from."""
-    os.environ[DEBUG_VARIABLE] = "1"
-    try:
-        again = run(case)
-    finally:
-        del os.environ[DEBUG_VARIABLE]
-    lines = got.errors if isinstance(again, Fault) else again.errors
-    places = [line for line in lines if "krmfn" in line and ", in " in line]
-    place = places[-1].rpartition("/")[2].replace('", line ', ":") if places else "?"
-    return Fault(f"internal error {lines[-1].partition(':')[0]} at {place}", "\n".join(lines))
 
 
 class _Wrong(Exception):

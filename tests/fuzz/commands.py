@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
-import signal
 import tempfile
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.fuzz.check import CPU_SECONDS, INTERNAL, Fault, Hang, _on_time
+from tests.fuzz.runner import CPU_SECONDS, INTERNAL, Fault, Hang, cpu_limit
 
 if TYPE_CHECKING:
-    from tests.fuzz.check import Case
+    from tests.fuzz.runner import Case
 
 EACH = (
     ("check", "-v"),
@@ -57,18 +56,13 @@ def _run(words: list[str], name: str) -> Fault | None:
     from krmfn.cli import main
 
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-    before = signal.signal(signal.SIGVTALRM, _on_time)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 2 * CPU_SECONDS)
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with cpu_limit(2 * CPU_SECONDS), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = main(words)
     except Hang:
         return Fault(f"{name}: hang", traceback.format_exc(limit=-6))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - any exception is what is looked for
         return Fault(f"{name}: {type(error).__name__}", traceback.format_exc(limit=-6))
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
     err.flush()
     said = err.buffer.getvalue().decode("utf-8", "replace")
     if INTERNAL in said:

@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tests.fuzz.check import Case
 from tests.fuzz.mutate import TOKENS
+from tests.fuzz.runner import Case
 from tests.fuzz.seeds import Inputs
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tests.fuzz.check import check
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.fuzz.check import Case, Fault
+    from tests.fuzz.runner import Case, Fault
 
 
 def minimise(case: Case, fault: Fault, judge: Callable[[Case], Fault | None] = check, seconds: float = 20) -> Case:

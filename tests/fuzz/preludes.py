@@ -10,7 +10,7 @@ from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.inject import prelude
-from tests.fuzz.check import Fault
+from tests.fuzz.runner import Fault
 from tests.shells import ENGINE_STATUS, SHELL_ADDS, SHELL_RESETS, SHELLS, Engine
 from tests.support import ROOT
 

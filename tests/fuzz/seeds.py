@@ -5,8 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from tests.fuzz import bombs, known, objects, writer
-from tests.fuzz.check import Case
 from tests.fuzz.mutate import mutate
+from tests.fuzz.runner import Case
 from tests.support import ROOT
 
 LARGEST = 12_000  # bytes of a manifest to start from; time goes into the number of inputs

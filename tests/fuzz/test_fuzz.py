@@ -12,8 +12,9 @@ from krmfn.kyaml.resourcelist import Ref
 from krmfn.kyaml.results import Result
 from krmfn.kyaml.run import Answer
 from tests.fuzz import bombs, hosttree
-from tests.fuzz.check import Case, Fault, _Check, check, run
+from tests.fuzz.check import _Check, check
 from tests.fuzz.minimise import minimise
+from tests.fuzz.runner import Case, Fault, run
 from tests.fuzz.seeds import Inputs
 from tests.support import ROOT
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.fuzz import commands, known, preludes
-from tests.fuzz.check import Case, check
+from tests.fuzz.check import check
+from tests.fuzz.runner import Case
 from tests.shells import Engine, each_shell
 from tests.support import missing
 
