@@ -113,11 +113,6 @@ class Left(NamedTuple):
     template: PodTemplate
     owns: Callable[[EnvVar], bool]
 
-    @property
-    def field(self) -> str:
-        """The template's path in the item."""
-        return self.template.field
-
 
 class Reading(NamedTuple):
     """What a backend makes of one workload: its gangs, and findings (``krmfn.findings.Finding``).

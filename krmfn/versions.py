@@ -40,9 +40,6 @@ class Version:
     def __str__(self) -> str:
         return self.text
 
-    def __repr__(self) -> str:
-        return f"Version({self.text!r})"
-
     def __hash__(self) -> int:
         return hash(self.order)
 

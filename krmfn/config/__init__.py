@@ -172,13 +172,11 @@ def _from_text(text: object, annotation: object, read_yaml: Callable[[str], obje
 
 def _place(loc: FieldPath, flat: bool) -> FieldPath:
     """Where the user wrote the field of a ModelplaneEnv that pydantic names by ``loc``."""
-    if flat:
-        known = fields()
-        for end in range(2, len(loc) + 1):
-            key = ".".join(map(str, loc[1:end]))
-            if key in known:
-                return ("data", key, *loc[end:])
-    return loc
+    if not flat:
+        return loc
+    keys = {end: ".".join(map(str, loc[1:end])) for end in range(2, len(loc) + 1)}
+    end = next(end for end, key in keys.items() if key in fields())
+    return ("data", keys[end], *loc[end:])
 
 
 def _message(problem: _Problem, where: Callable[[FieldPath], str]) -> str:
@@ -211,9 +209,7 @@ def _explain(error: ErrorDetails) -> str:
             return f"{found}, not a mapping"
         case "invalid_key":
             return f"{show(value)} is no field name; the names of fields are text"
-        case "value_error":
-            return str(error["ctx"]["error"])
-    return f"{found}: {error['msg']}"
+    return error["msg"].removeprefix("Value error, ")  # the words of a check of ours
 
 
 def _unknown_field(loc: FieldPath) -> str:
