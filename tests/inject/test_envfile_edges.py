@@ -54,3 +54,30 @@ def test_another_command_is_not_the_writers(old, new, reason):
     done = run(text.replace(old, new, 1), FILED)
     assert "env-file-name-taken" in done.codes, reason
     assert done.text == ""
+
+
+def test_a_volume_of_another_kind_in_place_of_ours():
+    """With our writer still there: its file would lie where every pod of the node writes."""
+    text = inject(pcs(ARGS), FILED).text
+    done = run(text.replace("emptyDir: {}", "hostPath: {path: /x}"), FILED)
+    assert done.only("env-file-name-taken").field.endswith("volumes[0].name")
+
+
+def test_where_the_volume_stands_does_not_matter():
+    text = inject(pcs(ARGS, before="volumes:\n- name: mine\n  emptyDir: {}"), FILED).text
+    ours = "          - name: modelplane-env\n            emptyDir: {}\n"
+    other = "          - name: mine\n            emptyDir: {}\n"
+    assert ours in text
+    moved = text.replace(ours, "").replace(other, other + ours)
+    assert moved.replace(other + ours, ours + other) == text
+    assert inject(moved, FILED).text == moved
+
+
+def test_a_pull_policy_that_is_not_stated_any_more():
+    policy = "imagePullPolicy: Always\n"
+    text = inject(pcs(f"{policy}{ARGS}"), FILED).text
+    assert text.count(policy) == 2
+    head, ours, rest = text.rpartition(policy)
+    again = inject(head.rstrip(" ") + rest, FILED).text
+    assert ours not in again
+    assert "imagePullPolicy" not in worker(again)["initContainers"][0]
