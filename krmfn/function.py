@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MAX_NESTING = 100  # levels of an item that holds a workload; a pod template needs less than 20
 MAX_COPIES = 100  # aliases replaced by copies in one item; each means to plan it anew
+MAX_PLANNED = 2_000_000  # characters planned anew for copies, which takes seconds; ten copies are always made
 
 KINDS = workloads.ITEM_KINDS
 
@@ -88,7 +89,8 @@ def inject_item(item: Resource, settings: Settings) -> Outcome:
     try:
         if depth(item.node) > MAX_NESTING:
             raise Malformed(f"nested deeper than {MAX_NESTING} levels")
-        for _ in range(MAX_COPIES):
+        copies = min(MAX_COPIES, max(10, MAX_PLANNED // len(item.source.text)))
+        for _ in range(copies):
             plan, outcome = Plan(), Outcome([], [], [], [])
             for workload in workloads.find(item):
                 outcome.workloads.append(workload)
@@ -101,7 +103,7 @@ def inject_item(item: Resource, settings: Settings) -> Outcome:
                 if plan.changes() and item.from_kpt and not settings.keep_ids:
                     item.drop_host_ids()
                 return outcome
-        raise Malformed(f"more than {MAX_COPIES} aliases would have to be replaced by copies")
+        raise Malformed(f"more than {copies} aliases would have to be replaced by copies")
     except Malformed as error:
         return Outcome([_malformed(Report(item, item.ref), error)], [], [], [])
 
