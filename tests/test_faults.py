@@ -208,9 +208,10 @@ SPEAKING = [
 
 @pytest.mark.parametrize(("words", "status", "text"), SPEAKING)
 @pytest.mark.parametrize("fault", ["full", "closed", "no reader"])
-def test_stderr_that_takes_nothing(tmp_path, words, status, text, fault):
+@UNBUFFERED
+def test_stderr_that_takes_nothing(tmp_path, words, status, text, fault, unbuffered):
     """What cannot be said changes neither the output nor the exit status."""
-    env = {"PYTHONUNBUFFERED": "1"}
+    env = {"PYTHONUNBUFFERED": unbuffered}
     good = krmfn(tmp_path, words, data=text.encode(), env=env)
     assert good.status == status
     assert good.stderr
