@@ -1,0 +1,85 @@
+"""What is decided for one container, seen in what is told of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.contract.manifests import container, lws, pcs
+from tests.contract.world import RANK, code_of, envs, inject, run, settings
+
+INDEX = "GROVE_PCLQ_POD_INDEX"
+
+
+def told(text: str) -> list[tuple[str, str]]:
+    """Codes and fields of what is told of a manifest's text."""
+    codes = ("blank-in-command", "probe-reference")
+    found = [(code_of(result), result.field) for result in run(text, settings()).results]
+    return [(code, field.rpartition("].")[2]) for code, field in found if code in codes]
+
+
+def test_words_of_the_prelude_are_not_the_users():
+    """The first word behind it is, and what is told of it does not change by a run."""
+    text = pcs('command: ["/engine --rank", $(MODELPLANE_RANK)]')
+    before, after = told(text), told(inject(text).text)
+    assert [code for code, _ in before] == [code for code, _ in after] == ["blank-in-command"]
+
+
+@pytest.mark.parametrize(
+    ("env", "reason"),
+    [
+        ("env: [{name: USES, value: $(MODELPLANE_RANK)}]", "through another variable"),
+        (
+            "env: [{name: USES, value: $(MODELPLANE_RANK)}, {name: MODELPLANE_RANK, value: $((0+7+{I}))}]".replace(
+                "{I}", INDEX
+            ),
+            "which stands before an old form of ours, that moves",
+        ),
+    ],
+)
+def test_a_sidecar_that_uses_the_rank_gets_it(env, reason):
+    text = pcs(more=container("side", f"command: [/side, $(USES)]\n{env}"))
+    done = inject(text)
+    assert RANK in dict(envs(done.text)["side"]), reason
+    assert "no-rank" not in done.codes
+    assert "krmfn prelude" in done.text.partition("name: side")[2]
+
+
+PROBE = "livenessProbe: {{exec: {{command: [/probe, $({name})]}}}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "codes", "reason"),
+    [
+        (lws(None, PROBE.format(name=RANK)), [], "a leader's rank is text, which an exec probe sees"),
+        (lws(PROBE.format(name=RANK)), ["probe-reference"], "a worker's is a reference, which it does not"),
+        (
+            lws(f"env: [{{name: MINE, value: '1'}}]\n{PROBE.format(name='MINE')}"),
+            [],
+            "a variable of the user's own says nothing of ours",
+        ),
+        (
+            lws(None, f"env: [{{name: MODELPLANE_X, value: '1'}}]\n{PROBE.format(name='MODELPLANE_LEADER_ADDRESS')}"),
+            ["probe-reference"],
+            "the address is no text",
+        ),
+    ],
+)
+def test_what_an_exec_probe_can_see(text, codes, reason):
+    assert [code for code, _ in told(text)] == codes, reason
+
+
+def test_a_prelude_that_alone_changes_is_told():
+    """The env is right as it is; the prelude has one variable more to export."""
+    text = inject(pcs("command: [/engine, $(MODELPLANE_RANK)]")).text
+    late = "            - name: LATE\n              value: $(MODELPLANE_RANK)\n            image:"
+    head, rest = text.rsplit("            image:", 1)
+    done = inject(head + late + rest)
+    assert "for worker: work." in done.only("injected").message
+
+
+def test_a_sub_path_that_comes_to_depend_on_the_rank():
+    """The old form behind the user's variable moves in front of it, so the variable will hold the rank."""
+    env = f"env: [{{name: USES, value: $({RANK})}}, {{name: {RANK}, value: $((0+7+{INDEX}))}}]"
+    mounts = "volumeMounts: [{name: v, mountPath: /v, subPathExpr: $(USES)}]"
+    done = run(pcs(f"command: [/engine]\n{env}\n{mounts}", before="volumes: [{name: v, emptyDir: {}}]"), settings())
+    assert done.only("rank-in-subpath").current == "$(USES)"
