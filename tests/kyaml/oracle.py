@@ -185,6 +185,8 @@ def injected(item: Value, leader_rank: str = "0") -> Value:
         entries = (entry("MODELPLANE_LEADER_ADDRESS", "$(LWS_LEADER_ADDRESS)"), entry("MODELPLANE_RANK", rank))
 
         def each(containers: Value, entries: tuple[Value, ...] = entries) -> Value:
+            if containers[0] != "seq":
+                return containers
             return (containers[0], containers[1], tuple(with_env(one, entries) for one in containers[2]))
 
         for name in ("containers", "initContainers"):

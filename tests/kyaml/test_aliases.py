@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from krmfn.kyaml import Malformed, expand_alias, read
 from tests.kyaml import oracle
 from tests.kyaml.support import EXAMPLES, injected, out
+from tests.kyaml.support import HEAD as LIST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -311,3 +312,21 @@ def test_t8_meaning_is_the_edit_on_expanded_values(seed):
     after = out(reply)
     assert comparable(oracle.documents(after)[0]) == wanted
     assert out(injected(after)) == after
+
+
+@settings(max_examples=EXAMPLES)
+@given(st.integers(0, 2**48), st.sampled_from(["", "---\n"]))
+def test_t8_items_that_share_one_text_do_not_disturb_each_other(seed, start):
+    makers = [Sharer(Random(seed + i)) for i in range(3)]
+    items = [
+        "".join(f"{'  ' if i else '- '}{line}\n" for i, line in enumerate(m.workload().splitlines())) for m in makers
+    ]
+    before = start + LIST
+    try:
+        alone = [injected(before + item) for item in items]
+        oracle.documents((before + "".join(items)).encode())
+    except (yaml.YAMLError, KeyError, ValueError, IndexError):
+        reject()
+    assume({reply.status for reply in alone} == {0})
+    together = injected(before + "".join(items))
+    assert out(together).decode() == before + "".join(out(reply).decode().removeprefix(before) for reply in alone)

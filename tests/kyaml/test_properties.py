@@ -135,7 +135,7 @@ def mutated(rnd: Random, text: str) -> str:
 @given(MAKERS)
 def test_i4_i10_broken_input_is_refused_alike_and_at_the_same_place(make):
     text = mutated(make.rnd, make.resource_list().removeprefix("\ufeff"))
-    assume(not text.startswith(("---", "%", "#")) and "\r" not in text)
+    assume(text.startswith(("apiVersion", "kind")) and "\r" not in text)  # so that ``whole`` adds no document
     pieces, other = injected(text), injected(whole(text))
     assert not any("internal" in error for error in (*pieces.errors, *other.errors))
     if pieces.status == 0 and other.status == 2:  # an item that is not read may refer to nothing

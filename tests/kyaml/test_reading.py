@@ -225,3 +225,17 @@ def test_error_has_a_column():
     with pytest.raises(InputError) as error:
         read(f"{HEAD}{ITEM}  data: {{é: &, b}}\n".encode())
     assert (error.value.line, error.value.column) == (8, 14)
+
+
+def test_a_libyaml_without_a_limit_is_read_event_by_event(monkeypatch):
+    """libyaml before 0.2.6 takes a minute for brackets that are never closed, or ends the process."""
+    data = list_of(ITEM, LWS)
+    wanted = out(injected(data))
+    deep = data + b"  data: " + b"[" * 200_000
+    monkeypatch.setattr("yaml._yaml.get_version", lambda: (0, 2, 5))
+    assert out(injected(data)) == wanted
+    assert isinstance(read(data, ()), Pieces)
+    reply = injected(deep)
+    assert (reply.status, "deeper than 1000 levels" in reply.errors[0]) == (2, True)
+    reply = injected(deep.replace(ITEM.encode(), ITEM.replace("kind", "x: [[[]]]\n  kind").encode()))
+    assert reply.status == 2
