@@ -160,15 +160,13 @@ def pod_template(root: Mapping, path: tuple[str | int, ...], field: str) -> PodT
     node: Node = root
     trail: list[Alias] = []
     for step in path:
-        if isinstance(step, int):
-            if not isinstance(node, Sequence) or step >= len(node.items):
-                return None
+        if isinstance(step, int) and isinstance(node, Sequence):
             node = deref(node.items[step], trail)
             continue
         if not isinstance(node, Mapping):
             raise Malformed(f"{step} is looked for in something that is no mapping", node.start)
         _check_tag(node)
-        found = slot(node, step, trail)
+        found = slot(node, str(step), trail)
         if found is None or is_null(found.value):
             return None
         node, trail = found.value, found.trail

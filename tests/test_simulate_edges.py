@@ -141,6 +141,23 @@ def test_values_that_are_wrong(env, said, reason):
     assert said in found, reason
 
 
+@pytest.mark.parametrize(
+    ("value", "said", "reason"),
+    [
+        (
+            prelude.stand_in(1),
+            "is the stand-in '$((0+1+GROVE_PCLQ_POD_INDEX))', which no prelude",
+            "nobody works it out",
+        ),
+        ('"5"', "MODELPLANE_RANK is '5' and should be '1'", "replicas were changed, and the function was not run"),
+        ('"1"', "", "right"),
+    ],
+)
+def test_forms_of_ours_that_are_wrong(value, said, reason):
+    found = problems(pcs(f"env: [{{name: MODELPLANE_RANK, value: {value}}}]\ncommand: [/engine]", pods=1))
+    assert any(said in problem for problem in found if "RANK" in problem) == bool(said), reason
+
+
 def test_an_image_that_is_not_stated():
     text = lws("args: [a]").replace("image: registry.example/engine:1", "tty: true")
     assert {one.argv[0] for one in seen(text)} == {"<entrypoint>"}

@@ -83,8 +83,6 @@ def unused_rules(workloads: Iterable[Workload], settings: Settings) -> list[Find
 
     It is reported at the first PodCliqueSet, and not at all where there is none, or one that cannot be read.
     """
-    if not settings.roles:
-        return []
     first, unused = None, dict.fromkeys(range(len(settings.roles)))
     for workload in workloads:
         if workload.kind != "PodCliqueSet":

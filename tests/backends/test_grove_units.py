@@ -391,6 +391,7 @@ def test_g2_case_j_a_name_that_ends_in_another():
         ({"cliqueStartupType": "CliqueStartupTypeExplicit"}, ["leader"], True, "startsAfter"),
         ({"cliqueStartupType": "CliqueStartupTypeExplicit"}, ["proxy"], True, "startsAfter through another"),
         ({"cliqueStartupType": "CliqueStartupTypeExplicit"}, [], False, "no startsAfter"),
+        ({"cliqueStartupType": "CliqueStartupTypeExplicit"}, ["nobody", "worker"], False, "no clique, and itself"),
         ({"cliqueStartupType": "CliqueStartupTypeAnyOrder"}, ["leader"], False, "Grove does not look at startsAfter"),
         ({}, ["leader"], False, "AnyOrder is the default"),
         ({"cliqueStartupType": "CliqueStartupTypeInOrder"}, [], True, "the leader is first in cliques"),

@@ -83,7 +83,7 @@ def test_parts_that_are_not_there(spec):
 
 def test_copies_are_limited():
     """Each copy means to plan the whole item anew."""
-    few, many = (chosen_aliases(count) for count in (20, 130))
+    few, many = (chosen_aliases(count) for count in (5, 101))
     assert run(few, settings()).status == 0
     done = run(many, settings())
     assert (done.status, done.codes) == (1, ["malformed"])
