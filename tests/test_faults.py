@@ -622,7 +622,7 @@ BIG = lws("env:\n" + "\n".join(f"- {{name: N{i}, value: '{i}'}}" for i in range(
 
 
 @pytest.mark.usefixtures("unmeasured")
-@pytest.mark.parametrize("words", [["check", "big.yaml"], ["explain", "big.yaml"]])
+@pytest.mark.parametrize("words", [[], ["inject", "big.yaml"], ["check", "big.yaml"], ["explain", "big.yaml"]])
 def test_too_little_memory(tmp_path, words):
     """With any amount of it: the right answer, or one line."""
     write(tmp_path, {"big.yaml": BIG, "small.yaml": BEFORE})

@@ -32,6 +32,7 @@ OK, FINDINGS, UNREADABLE = 0, 1, 2
 LIMIT = 512 * 1024 * 1024  # bytes of input
 LIMIT_VARIABLE = "KRMFN_MAX_INPUT_BYTES"
 DEBUG_VARIABLE = "KRMFN_DEBUG"
+NO_MEMORY = "the input is too large for this machine's memory"
 _CHUNK = 1024 * 1024
 _SLOW = 100_000  # bytes above which the pure parser is worth a note
 
@@ -83,8 +84,13 @@ def answer(data: bytes, process: Process, kinds: Collection[str] | None = None, 
         return Answer(FINDINGS if bad else OK, out, lines, results)
     except BadConfig as error:
         return _unreadable(*error.messages)
+    except MemoryError:
+        pass  # out of here: what the exception holds is needed to say so
+    except SystemError:  # Python's own, which it raises where not even a MemoryError can be made
+        pass
     except Exception as error:  # noqa: BLE001 - whatever it is, hosts must not take it for a result
         return _failed(error, name)
+    return _unreadable(f"{name}: {NO_MEMORY}")
 
 
 def _unreadable(*messages: str) -> Answer:
@@ -103,8 +109,6 @@ def _failed(error: Exception, name: str) -> Answer:
         return _unreadable(f"{name}: {error.message}")
     if isinstance(error, RecursionError):
         return _unreadable(f"{name}: the input is nested too deeply")
-    if isinstance(error, MemoryError):
-        return _unreadable(f"{name}: the input is too large for this machine's memory")
     kind = type(error).__name__
     return _unreadable(
         f"internal error, {kind}: {error}. Nothing was written. "
@@ -168,11 +172,12 @@ def filter_main(process: Process, kinds: Collection[str] | None = None) -> int:
     except OSError as error:
         return _say([f"[error] cannot read stdin: {error.strerror}"], UNREADABLE)
     except MemoryError:
-        return _say(["[error] the input is too large for this machine's memory"], UNREADABLE)
+        pass
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
         return 128 + signal.SIGINT
+    return _say([f"[error] {NO_MEMORY}"], UNREADABLE)
 
 
 def finish(out: Stdout, reply: Answer) -> int:
