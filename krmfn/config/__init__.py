@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConfigError", "load", "schema", "schema_text"]
 
+MOST_SHOWN = 20  # mistakes; each is looked up in the text, and nobody reads hundreds
 EXPECTED = f"expected kind {KIND} of apiVersion {API_VERSION}, or kind ConfigMap of apiVersion v1"
 
 
@@ -64,10 +65,13 @@ def load(
     try:
         env = ModelplaneEnv.model_validate(document, context={"codes": codes, "error_codes": error_codes})
     except ValidationError as invalid:
-        for found in invalid.errors(include_url=False):
+        wrong_values = invalid.errors(include_url=False)
+        for found in wrong_values[:MOST_SHOWN]:
             # A key that is no text cannot be named in a path, so the mapping it stands in is.
             loc = found["loc"][:-1] if found["type"] == "invalid_key" else found["loc"]
             problems.append(_Problem(_place(loc, flat), _explain(found)))
+        if len(wrong_values) > MOST_SHOWN:
+            problems.append(_Problem((), f"{len(wrong_values) - MOST_SHOWN} more mistakes are not shown"))
         raise error(problems) from None
     if problems:
         raise error(problems)
