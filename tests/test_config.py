@@ -645,3 +645,9 @@ def test_the_docs_show_a_message_as_it_is():
 def test_metadata_yaml_is_complete():
     metadata = yaml.safe_load((ROOT / "metadata.yaml").read_text("utf-8"))
     assert {"image", "description", "tags", "license"} <= set(metadata)
+
+
+def test_of_many_mistakes_the_first_are_shown():
+    messages = messages_of({**HEADER, "spec": {f"x{i}": 1 for i in range(40_000)}})
+    assert len(messages) == 21
+    assert "39980 more" in messages[-1]
