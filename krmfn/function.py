@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krmfn import backends, workloads
 from krmfn.findings import ERROR, Finding, Report
-from krmfn.gang import ADDRESS, RANK
+from krmfn.gang import ADDRESS, PREFIX, RANK
 from krmfn.inject.container import clear, treat
 from krmfn.inject.envfile import clear_template, is_writer, treat_template
 from krmfn.inject.plan import Plan
@@ -75,7 +75,7 @@ def bystanders(items: list[Resource], outcome: Outcome, settings: Settings) -> l
 
         found += unused_rules(outcome.workloads, settings)
     owners = {id(item.owner): item.owner for item in items}
-    if any(b"MODELPLANE_" in owner.data for owner in owners.values()):
+    if any(PREFIX.encode() in owner.data for owner in owners.values()):
         from krmfn.lint import check_bystanders
 
         found += check_bystanders(items, outcome.templates, outcome.workloads)
@@ -191,9 +191,19 @@ def results(found: Iterable[Finding]) -> list[Result]:
     for finding in found:
         item = finding.resource
         path, index = item.file
-        tags = (("code", finding.code),)
         known = finding.position >= 0 and not item.owner.is_list
-        at = item.source.place(finding.position) if known else (0, 0)
-        shown = (finding.field, finding.current, finding.proposed, path, index, tags, at)
-        out.append(Result(finding.severity, finding.message, finding.ref, *shown))
+        out.append(
+            Result(
+                finding.severity,
+                finding.message,
+                finding.ref,
+                finding.field,
+                current=finding.current,
+                proposed=finding.proposed,
+                path=path,
+                place=index,
+                tags=(("code", finding.code),),
+                at=item.source.place(finding.position) if known else (0, 0),
+            )
+        )
     return out

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from krmfn.podspec import EnvVar, PodTemplate
 
+PREFIX = "MODELPLANE_"  # of the names of all our variables, helper entries included
 ADDRESS = "MODELPLANE_LEADER_ADDRESS"
 RANK = "MODELPLANE_RANK"
 
@@ -24,6 +25,9 @@ ENV_FILE_VOLUME = "modelplane-env"
 ENV_FILE_PATH = "env"
 ENV_FILE_REF = {"volumeName": ENV_FILE_VOLUME, "path": ENV_FILE_PATH, "key": RANK}
 
+# How the scripts begin that the function puts into manifests (contract P8), before their version number.
+PRELUDE_MARKER = "# krmfn prelude v"
+ENV_FILE_MARKER = "# krmfn env file v"
 
 _STAND_IN = r"\$\(\(0\+([0-9]+)\+GROVE_PCLQ_POD_INDEX\)\)"
 

@@ -10,6 +10,8 @@ from krmfn.kyaml.record import NamedTuple
 from krmfn.versions import Version
 
 NOTHING: tuple[object, ...] = (None, "", [], {})
+# The shells that can run the prelude (contract P2).
+SHELLS = ("sh", "bash", "dash", "ash", "ksh", "mksh")
 
 
 class RoleRule(NamedTuple):

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.backends import grove_releases as grove
-from krmfn.gang import ADDRESS, ENV_FILE_REF, ENV_FILE_VOLUME, RANK
+from krmfn.gang import ADDRESS, ENV_FILE_REF, ENV_FILE_VOLUME, PREFIX, RANK
 from krmfn.inject import prelude
 from krmfn.inject.container import user_texts
 from krmfn.inject.envfile import is_writer
@@ -221,7 +221,7 @@ def _unresolved(
             if name in known:
                 continue
             inner = name.rpartition("$(")[2].strip()  # an outer `$(` swallows an inner reference
-            if inner.startswith("MODELPLANE_") or inner in held:
+            if inner.startswith(PREFIX) or inner in held:
                 outer = "" if inner == name else f" inside of $({name})"
                 yield f"$({inner}){outer}"
 

@@ -17,7 +17,7 @@ from krmfn.backends.grove_roles import (
     stated_role,
     stem,
 )
-from krmfn.gang import ADDRESS, RANK
+from krmfn.gang import ADDRESS, ENV_FILE_MARKER, PRELUDE_MARKER, RANK
 from krmfn.kubelet import mentions
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.settings import matches
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from krmfn.settings import Settings
 
 WAYS_OUT = f"label cliques {ROLE_KEY}: leader, worker, gang or none, or list them in grove.roles of the functionConfig"
-
-# How the texts of inject's prelude and env file begin, which may not be imported here.
-OWN_TEXTS = ("# krmfn prelude v", "# krmfn env file v")
 
 
 class Shape(NamedTuple):
@@ -83,7 +80,7 @@ def find_mention(clique: Clique, settings: Settings) -> Mention | None:
         if matches(settings.exclude, container.name):
             continue
         for field, text, position in container.texts():
-            if text.startswith(OWN_TEXTS):
+            if text.startswith((PRELUDE_MARKER, ENV_FILE_MARKER)):
                 continue
             name = next((name for name in (RANK, ADDRESS) if mentions(text, (name,))), None)
             if name is not None:

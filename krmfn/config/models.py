@@ -19,7 +19,7 @@ from pydantic.alias_generators import to_camel
 
 from krmfn import versions
 from krmfn.config.words import did_you_mean, show, what
-from krmfn.settings import NOTHING
+from krmfn.settings import NOTHING, SHELLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +30,6 @@ API_VERSION = "fn.modelplane.ai/v1alpha1"
 KIND = "ModelplaneEnv"
 OLDEST_LWS = "0.3.0"  # contract section 5
 OLDEST_GROVE = "v0.1.0-alpha.1"
-# contract P2
-SHELLS = ("sh", "bash", "dash", "ash", "ksh", "mksh")
 SHELL = rf"(?:/(?:[A-Za-z0-9._+@-]+/)*)?(?:{'|'.join(SHELLS)})"
 
 

@@ -6,6 +6,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.backends.pods import copies, pods
+from krmfn.gang import ADDRESS, RANK
 from krmfn.inject.envfile import is_writer
 from krmfn.settings import matches
 from krmfn.simulate import see
@@ -222,8 +223,8 @@ def _inside(rows: Sequence[PodView | Hidden]) -> list[Problem]:
             for message in container.problems:
                 hosts.setdefault((message, container.name), []).append(pod.host)
             for name, own, of_pod in (
-                ("MODELPLANE_RANK", container.rank, pod.rank),
-                ("MODELPLANE_LEADER_ADDRESS", container.address, pod.address),
+                (RANK, container.rank, pod.rank),
+                (ADDRESS, container.address, pod.address),
             ):
                 if own is not None and own != of_pod:
                     message = f"{name} is {own!r} here and {of_pod!r} in another container of the pod"

@@ -122,8 +122,8 @@ def _workload(workload: WorkloadView, at: Screen) -> Iterator[str]:
 
 def _hint(workload: WorkloadView) -> str:
     """What to do where some releases are all right and others are not."""
-    works = {any(gang.problems for kind in part.kinds for gang in kind.gangs) for part in workload.parts}
-    if len(works) < 2:
+    broken = {any(gang.problems for kind in part.kinds for gang in kind.gangs) for part in workload.parts}
+    if len(broken) < 2:
         return ""
     backend = workload.parts[0].release.backend.lower()
     return (
@@ -268,13 +268,9 @@ def fit(line: str, focus: int, room: int | None) -> str:
         return line[: room - 3] + "..."
     head = line[: room // 3]
     start = line.rfind(" ", len(head), focus)
-    rest = line[start if start >= 0 else focus :]
+    rest = line[start if start >= 0 else focus :].lstrip()
     left = room - len(head) - 4
-    return (
-        f"{head}... {rest.lstrip()[:left]}"
-        if len(rest.lstrip()) <= left
-        else f"{head}... {rest.lstrip()[: left - 3]}..."
-    )
+    return f"{head}... {rest if len(rest) <= left else f'{rest[: left - 3]}...'}"
 
 
 def _wrapped(lead: str, text: str, at: Screen) -> Iterator[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.gang import ENV_FILE_PATH, ENV_FILE_VOLUME, RANK
+from krmfn.gang import ENV_FILE_MARKER, ENV_FILE_PATH, ENV_FILE_VOLUME, RANK
 from krmfn.kyaml.access import get, slot, text, to_data
 from krmfn.kyaml.edit import ListEdit, Move
 from krmfn.kyaml.record import TYPE_CHECKING
@@ -35,7 +35,7 @@ FOLDER = "/modelplane-env"
 # A value in the file stands between single quotes, with no blank around the `=` (the parser of Kubernetes
 # 1.35). Digits are spelled out because a locale decides what `[0-9]` is; a leading zero would be octal.
 _V1 = f"""\
-# krmfn env file v1: writes the pod's {RANK} for the other containers; see docs/contract.md of krmfn
+{ENV_FILE_MARKER}1: writes the pod's {RANK} for the other containers; see docs/contract.md of krmfn
 case ${{GROVE_PCLQ_POD_INDEX-}} in
 '' | 0?* | *[!0123456789]*)
   echo "krmfn env file: the pod index is no number (GROVE_PCLQ_POD_INDEX '${{GROVE_PCLQ_POD_INDEX-}}')" >&2

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import re
 
+from krmfn.gang import PRELUDE_MARKER, RANK
 from krmfn.gang import contains_stand_in as contains_stand_in
 from krmfn.gang import offset_of as offset_of
 from krmfn.gang import stand_in as stand_in
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
+from krmfn.settings import SHELLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 VERSION = 1
-MARKER = "# krmfn prelude v"
+MARKER = PRELUDE_MARKER
 SCRIPT_NAME = "modelplane"
-SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh"})
 
 # Names that a shell sets, resets or obeys: a value given to them does not reach the engine, or breaks the
 # prelude (contract P7).
@@ -38,7 +39,6 @@ RESERVED = frozenset(_SHELLS_OWN.split())
 # `_krmfn_` is the prelude's own.
 _RESERVED_PREFIXES = ("BASH_", "_krmfn_")
 
-_RANK = "MODELPLANE_RANK"
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # Why it is written so (the facts are measured in dash, busybox, bash, ksh93 and mksh):
@@ -178,4 +178,4 @@ def _names_in(prelude: str, text: str) -> tuple[str, ...] | None:
 
 
 def _emittable(names: Sequence[str]) -> bool:
-    return bool(names) and names[0] == _RANK and len(set(names)) == len(names) and not refused_names(names)
+    return bool(names) and names[0] == RANK and len(set(names)) == len(names) and not refused_names(names)

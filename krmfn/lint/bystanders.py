@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from krmfn.findings import Report
-from krmfn.gang import ADDRESS, RANK
+from krmfn.gang import ADDRESS, PREFIX, RANK
 from krmfn.kyaml.access import annotations_of, deref, get, key_text, text
 from krmfn.kyaml.errors import InputError, Malformed
 from krmfn.kyaml.record import TYPE_CHECKING
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from krmfn.podspec import PodTemplate
     from krmfn.workloads import Workload
 
-_MARK = b"MODELPLANE_"
 _REFERENCE = r"(?<!\$)\$\((MODELPLANE_[A-Za-z0-9_]+)\)"
 _ANY_REFERENCE = rf"(?<!\$)\$(?:\(({ADDRESS}|{RANK})\)|\{{({ADDRESS}|{RANK})\b|({ADDRESS}|{RANK})\b)"
 
@@ -53,7 +52,7 @@ def check_bystanders(
     served = {(id(workload.resource), workload.path) for workload in workloads}
     uses: _Use | None = None
     for item in items:
-        if (id(item), "") in served or not item.mentions(_MARK):
+        if (id(item), "") in served or not item.mentions(PREFIX.encode()):
             continue  # a workload of ours holds no other object, and to look for one is a good part of a small run
         try:
             for node, path in _objects(item):
@@ -164,7 +163,7 @@ def _workload(node: Mapping, path: str, report: Report) -> None:
     for value, where in _scalars(node, path):
         if where.endswith(".name"):  # an env entry of the user's own
             defined.add(value.value)
-        found = re.finditer(_ANY_REFERENCE, value.value) if "MODELPLANE_" in value.value else ()
+        found = re.finditer(_ANY_REFERENCE, value.value) if PREFIX in value.value else ()
         for match in found if re.search(_POD_KEYS, where) else ():
             names[match[1] or match[2] or match[3]] = None
             first = first or (value, where, match[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.gang import ADDRESS, RANK
+from krmfn.gang import ADDRESS, PREFIX, RANK
 from krmfn.kubelet import holders, mentions
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.lint import references
@@ -49,7 +49,7 @@ def check_container(container: Container, scene: Scene, report: Report) -> None:
     texts = user_texts(container, scene)
     own_env = [entry for entry in container.env if entry.name not in scene.own_names]
     derived: list[str] = []
-    if any(references.PREFIX in text.text for text in texts):
+    if any(PREFIX in text.text for text in texts):
         derived = holders([entry for entry in container.env if entry.name not in (ADDRESS, RANK)], (ADDRESS, RANK))
         names = frozenset((ADDRESS, RANK, *derived))
         references.swallowed(texts, names, who, report)

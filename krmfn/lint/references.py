@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from krmfn.gang import ADDRESS, RANK
+from krmfn.gang import ADDRESS, PREFIX, RANK
 from krmfn.kubelet import references
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.lint.texts import HOOK, PROBE, SCRIPT, WIDTH, WORD, Text, in_comment, listed, shown
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from krmfn.findings import Report
     from krmfn.lint.texts import Scene
-
-PREFIX = "MODELPLANE_"
 
 _BRACES = r"(?<![$\\])\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?:[:=?+#%/^,@-][^}]{0,200})?\}|([A-Za-z_][A-Za-z0-9_]*))"
 _PARENTHESES = r"(?<!\$)\$\(([^$()\s]+)\)"

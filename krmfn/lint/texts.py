@@ -9,6 +9,7 @@ from krmfn.kubelet import mentions
 from krmfn.kyaml import tree
 from krmfn.kyaml.access import deref, slot
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
+from krmfn.settings import SHELLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -23,7 +24,7 @@ COMMAND, ARGS, ENV, SUB_PATH, PROBE, HOOK = "command", "args", "env", "subPathEx
 # Who reads a text: a shell runs it, or a program gets it as it is, or that cannot be told.
 SCRIPT, WORD, UNSURE = "script", "word", "unsure"
 
-SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
+_SHELLS = frozenset((*SHELLS, "zsh"))
 # Programs that hand their arguments to a shell or expand them on their own.
 _EXPANDING = frozenset({"ssh", "su", "runuser", "watch", "script", "flock", "parallel", "make", "envsubst"})
 _SHELL_FILE_OPTIONS = ("--rcfile", "--init-file")
@@ -158,7 +159,7 @@ def _takes_code(option: str) -> bool:
 def _script(words: Sequence[str]) -> int | None:
     """The index of the script that a ``SHELL ... -c`` in the command line runs, also behind env, tini or timeout."""
     for i, word in enumerate(words):
-        if base(word) in SHELLS:
+        if base(word) in _SHELLS:
             at = _script_after(words, i + 1)
             if at is not None:
                 return at
