@@ -88,7 +88,7 @@ def inject_item(item: Resource, settings: Settings) -> Outcome:
         return Outcome([], [], [], [])
     try:
         if depth(item.node) > MAX_NESTING:
-            raise Malformed(f"nested deeper than {MAX_NESTING} levels")
+            raise Malformed(f"nested deeper than {MAX_NESTING} levels; no more are read")
         copies = min(MAX_COPIES, max(10, MAX_PLANNED // len(item.source.text)))
         for _ in range(copies):
             plan, outcome = Plan(), Outcome([], [], [], [])
@@ -103,7 +103,7 @@ def inject_item(item: Resource, settings: Settings) -> Outcome:
                 if plan.changes() and item.from_kpt and not settings.keep_ids:
                     item.drop_host_ids()
                 return outcome
-        raise Malformed(f"more than {copies} aliases would have to be replaced by copies")
+        raise Malformed(f"more than {copies} aliases have to be replaced by copies: use fewer")
     except Malformed as error:
         return Outcome([_malformed(Report(item, item.ref), error)], [], [], [])
 

@@ -7,7 +7,7 @@ or that hosts read in different ways: contract R3's "wrong inside one item".
 
 from __future__ import annotations
 
-from krmfn.kyaml.access import PLAIN_TAGS, Slot, deref, get, is_null, slot, text, to_data, value_of
+from krmfn.kyaml.access import PLAIN_TAGS, Slot, deref, get, is_null, slot, text, to_data, value_of, wrong_shape
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Alias, Mapping, Node, Scalar, Sequence
@@ -159,32 +159,33 @@ def pod_template(root: Mapping, path: tuple[str | int, ...], field: str) -> PodT
     """The pod spec at ``path`` below ``root``; None where the path ends early. ``field`` is its path in the item."""
     node: Node = root
     trail: list[Alias] = []
+    before = ""
     for step in path:
         if isinstance(step, int) and isinstance(node, Sequence):
-            node = deref(node.items[step], trail)
+            node, before = deref(node.items[step], trail), f"{before}[{step}]"
             continue
         if not isinstance(node, Mapping):
-            raise Malformed(f"{step} is looked for in something that is no mapping", node.start)
+            raise wrong_shape(before, "a mapping", node)
         _check_tag(node)
         found = slot(node, str(step), trail)
         if found is None or is_null(found.value):
             return None
-        node, trail = found.value, found.trail
+        node, trail, before = found.value, found.trail, str(step)
     if not isinstance(node, Mapping):
-        raise Malformed(f"{field} is no mapping", node.start)
+        raise wrong_shape(field, "a mapping", node)
     return PodTemplate(node, field, trail)
 
 
 def _check_tag(node: Mapping | Sequence) -> None:
     if node.tag not in PLAIN_TAGS:
-        raise Malformed(f"tag {node.tag} on a part that the function has to read", node.start)
+        raise Malformed(f"the tag {node.tag} cannot be read here: remove it", node.start)
 
 
 def _sequence(found: Slot | None, field: str) -> Sequence | None:
     if found is None or is_null(found.value):
         return None
     if not isinstance(found.value, Sequence):
-        raise Malformed(f"{field} is no list", found.value.start)
+        raise wrong_shape(field, "a list", found.value)
     _check_tag(found.value)
     return found.value
 
@@ -200,7 +201,7 @@ def _containers(node: Mapping, name: str, field: str, trail: list[Alias]) -> lis
         way = list(found.trail)
         container = deref(item, way)
         if not isinstance(container, Mapping):
-            raise Malformed(f"{field}.{name}[{i}] is no mapping", item.start)
+            raise wrong_shape(f"{name}[{i}]", "a mapping", item)
         _check_tag(container)
         containers.append(Container(container, name, i, f"{field}.{name}[{i}]", way))
     return containers
@@ -213,7 +214,7 @@ def _words(node: Mapping, key: str, field: str, trail: list[Alias]) -> Words:
     for i, item in enumerate(items.items if items else ()):
         word = text(deref(item))
         if word is None:
-            raise Malformed(f"{field}[{i}] is no string", item.start)
+            raise wrong_shape(f"{field}[{i}]", "a string", item)
         words.append(word)
         positions.append(item.start)
     return Words(field, tuple(words), tuple(positions), found, node)
@@ -225,14 +226,14 @@ def _env(found: Slot | None, field: str) -> list[EnvVar]:
     for i, item in enumerate(items.items if items else ()):
         entry = deref(item)
         if not isinstance(entry, Mapping):
-            raise Malformed(f"{field}[{i}] is no mapping", item.start)
+            raise wrong_shape(f"{field}[{i}]", "a mapping", item)
         _check_tag(entry)
         name = slot(entry, "name")
         if name is None or text(name.value) is None:
-            raise Malformed(f"{field}[{i}] has no name", item.start)
+            raise Malformed(f"env[{i}] has no name: add one", item.start)
         value = slot(entry, "value")
         if value is not None and isinstance(value.value, (Mapping, Sequence)):
-            raise Malformed(f"{field}[{i}].value is no string", value.key.start)
+            raise wrong_shape("value", "a string", value.value)
         source = slot(entry, "valueFrom")
         data = to_data(source.value) if source is not None and not is_null(source.value) else None
         shown, string = (text(value.value), _is_string(value.value)) if value is not None else (None, True)

@@ -44,7 +44,7 @@ def _members(shape: Shape, settings: Settings) -> Iterator[Member]:
     offset = 0
     for clique in shape.cliques:
         if clique.template is None:
-            raise Malformed(f"clique {clique.name!r} is part of a gang but has no podSpec", clique.node.start)
+            raise Malformed(f"clique {clique.name!r} is part of a gang and has no podSpec: add one", clique.node.start)
         role = shape.role if clique is shape.leader else WORKER
         place = Place(
             role=role,

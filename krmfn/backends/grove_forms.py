@@ -76,8 +76,8 @@ class Place(NamedTuple):
 def check_leader(clique: Clique) -> None:
     """Raises Malformed for a leader whose name can be no part of a host name."""
     if not _DNS_LABEL.fullmatch(clique.name):
-        text = f"clique {clique.name!r} leads a gang, so its name stands in the leader's host name"
-        raise Malformed(f"{text}: use a-z, 0-9 and -, no dots", clique.position("name"))
+        text = f"clique {clique.name!r} leads a gang, and its name is part of the leader's DNS name"
+        raise Malformed(f"{text}: use only a-z, 0-9 and -", clique.position("name"))
 
 
 def address(place: Place, env_first: bool) -> Address:

@@ -77,8 +77,7 @@ def _marked(clique: Clique) -> str | Conflict:
         if node is None or role is None:
             continue
         if role not in ROLES:
-            shown = f"{clique.field}.{where}[{ROLE_KEY}] is {role!r}"
-            raise Malformed(f"{shown}: write leader, worker, gang or none", node.start)
+            raise Malformed(f"{role!r} is no role of a clique: write leader, worker, gang or none", node.start)
         marks[where] = role
     if len(set(marks.values())) > 1:
         text_ = f"its label {ROLE_KEY} says {marks['labels']}, its annotation says {marks['annotations']}"

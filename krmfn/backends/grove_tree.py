@@ -5,7 +5,7 @@ Source: operator/api/core/v1alpha1/podcliqueset.go and the defaulting webhook of
 
 from __future__ import annotations
 
-from krmfn.kyaml.access import get, is_null, slot, text, value_of
+from krmfn.kyaml.access import get, is_null, slot, text, value_of, wrong_shape
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Mapping, Node, Scalar, Sequence
@@ -87,7 +87,7 @@ def _child(node: Mapping | None, key: str, field: str) -> Mapping | None:
     if found is None or is_null(found.value):
         return None
     if not isinstance(found.value, Mapping):
-        raise Malformed(f"{field} is no mapping", found.value.start)
+        raise wrong_shape(field, "a mapping", found.value)
     return found.value
 
 
@@ -97,7 +97,7 @@ def _entries(parent: Mapping | None, key: str, field: str) -> list[Node]:
     if found is None or is_null(found.value):
         return []
     if not isinstance(found.value, Sequence):
-        raise Malformed(f"{field} is no list", found.value.start)
+        raise wrong_shape(field, "a list", found.value)
     return [get(found.value, i) or item for i, item in enumerate(found.value.items)]
 
 
@@ -106,10 +106,10 @@ def _named(parent: Mapping | None, key: str, field: str) -> list[tuple[str, Mapp
     found = []
     for i, node in enumerate(_entries(parent, key, field)):
         if not isinstance(node, Mapping):
-            raise Malformed(f"{field}[{i}] is no mapping", node.start)
+            raise wrong_shape(f"{field}[{i}]", "a mapping", node)
         name = text(get(node, "name"))
         if not name:
-            raise Malformed(f"{field}[{i}] has no name", node.start)
+            raise Malformed(f"{key}[{i}] has no name: add one", node.start)
         found.append((name, node))
     return found
 
@@ -119,7 +119,7 @@ def _strings(parent: Mapping | None, key: str, field: str) -> tuple[str, ...]:
     for i, node in enumerate(_entries(parent, key, field)):
         shown = text(node)
         if shown is None:
-            raise Malformed(f"{field}[{i}] is no string", node.start)
+            raise wrong_shape(f"{field}[{i}]", "a string", node)
         found.append(shown)
     return tuple(found)
 
@@ -130,7 +130,7 @@ def _count(parent: Mapping | None, key: str, field: str, default: int) -> int:
         return default
     value = value_of(node) if isinstance(node, Scalar) else None
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Malformed(f"{field} is no number of pods: write a whole number without quotes", node.start)
+        raise Malformed(f"{key} must be a number of pods: write a whole number without quotes", node.start)
     return value
 
 
@@ -172,5 +172,5 @@ def _unique(what: str, entries: tuple[Clique, ...] | tuple[Group, ...]) -> None:
     seen: set[str] = set()
     for entry in entries:
         if entry.name in seen:
-            raise Malformed(f"two entries are called {what} {entry.name!r}", entry.node.start)
+            raise Malformed(f"two {what}s are named {entry.name!r}: rename one of them", entry.node.start)
         seen.add(entry.name)

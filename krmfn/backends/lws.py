@@ -8,8 +8,7 @@ Source: pkg/utils/pod/pod_utils.go of kubernetes-sigs/lws.
 from __future__ import annotations
 
 from krmfn.gang import ADDRESS, Address, Gang, Judge, Member, Own, Rank, Reading, offset_of
-from krmfn.kyaml.access import get, is_null, text
-from krmfn.kyaml.errors import Malformed
+from krmfn.kyaml.access import get, is_null, text, wrong_shape
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.tree import Scalar, Sequence
 from krmfn.podspec import EnvVar, PodTemplate, pod_template
@@ -32,7 +31,7 @@ def read(workload: Workload, settings: Settings) -> Reading:
         return Reading((_gang(workload, ("spec",), "", settings),))
     roles = get(workload.node, "spec", "roles")
     if roles is not None and not isinstance(roles, Sequence) and not is_null(roles):
-        raise Malformed(f"{workload.field('spec.roles')} is no list", roles.start)
+        raise wrong_shape("roles", "a list", roles)
     gangs = []
     for i in range(len(roles.items) if isinstance(roles, Sequence) else 0):
         name = text(get(roles, i, "name")) or f"roles[{i}]"

@@ -23,6 +23,7 @@ PLAIN_TAGS = (
 MAX_EXPANSION = 100_000  # nodes of data with its aliases expanded; a pod template has some hundred
 MAX_MERGES = 100
 MAX_NESTING = 200
+ENDLESS = "an alias stands inside what it stands for: write the value out in its place"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 
 
@@ -59,7 +60,7 @@ def merged(mapping: Mapping, trail: list[Alias]) -> list[tuple[Mapping, list[Ali
         if not is_merge(key):
             continue
         if seen:
-            raise Malformed("key '<<' stands twice in one mapping", key.start)
+            raise Malformed("the key '<<' stands twice in one mapping: write it once, <<: [*a, *b]", key.start)
         seen = True
         path = list(trail)
         source = deref(value, path)
@@ -67,7 +68,7 @@ def merged(mapping: Mapping, trail: list[Alias]) -> list[tuple[Mapping, list[Ali
             way = list(path)
             target = deref(part, way)
             if not isinstance(target, Mapping):
-                raise Malformed("'<<' merges something that is no mapping", key.start)
+                raise Malformed(f"'<<' must merge a mapping, or a list of mappings, not {shape(part)}", key.start)
             found.append((target, way))
     return found
 
@@ -106,7 +107,7 @@ def slot(mapping: Mapping, name: str, trail: list[Alias] | None = None) -> Slot 
             return Slot(mapping, found[0], deref(found[1], way), way)
         if merges:
             if len(way) > MAX_MERGES:
-                raise Malformed(f"merge keys nested deeper than {MAX_MERGES} levels", mapping.start)
+                raise Malformed(f"'<<' leads through more than {MAX_MERGES} levels: write the keys out", mapping.start)
             todo += reversed(merged(mapping, way))
     return None
 
@@ -121,7 +122,7 @@ def _own(mapping: Mapping, name: str) -> tuple[tuple[Node, Node] | None, bool]:
             merges = True
         elif text == name:
             if found:
-                raise Malformed(f"key {name!r} stands twice in one mapping", key.start)
+                raise Malformed(twice(name), key.start)
             found = pair
     return found, merges
 
@@ -174,6 +175,28 @@ def is_null(node: Node | None) -> bool:
     return node is None or (isinstance(node, Scalar) and value_of(node) is None)
 
 
+def shape(node: Node | None) -> str:
+    """What a value is, in a message: ``a list``, ``a string``."""
+    node = deref(node) if node is not None else None
+    if isinstance(node, Scalar):
+        value = value_of(node)
+        if value is None:
+            return "null"
+        return "a boolean" if isinstance(value, bool) else "a string" if isinstance(value, str) else "a number"
+    return "a mapping" if isinstance(node, Mapping) else "a list"
+
+
+def wrong_shape(field: str, wanted: str, node: Node) -> Malformed:
+    """The error about a value of another kind than ``wanted``; of ``field``'s path the last step is shown."""
+    hint = ": write [a, b], or one entry a line after -" if wanted == "a list" else ""
+    return Malformed(f"{field.rpartition('.')[2]} must be {wanted}, not {shape(node)}{hint}", node.start)
+
+
+def twice(name: str) -> str:
+    """What to say of a key that a mapping has two times."""
+    return f"the key {name!r} stands twice in one mapping: remove one of them"
+
+
 def to_data(node: Node, strict: bool = False) -> Any:
     """Plain Python data (dict, list, str, int, float, bool, None) with aliases and merge keys expanded.
 
@@ -193,13 +216,13 @@ class _Expander:
         node = deref(node)
         self.left -= 1
         if self.left < 0:
-            raise Malformed(f"expands to more than {MAX_EXPANSION} nodes", node.start)
+            raise Malformed(f"its aliases stand for more than {MAX_EXPANSION} values: use fewer", node.start)
         if isinstance(node, Scalar):
             return value_of(node)
         if id(node) in inside:
-            raise Malformed("an alias stands inside what it stands for", node.start)
+            raise Malformed(ENDLESS, node.start)
         if len(inside) > MAX_NESTING:
-            raise Malformed(f"nested deeper than {MAX_NESTING} levels", node.start)
+            raise Malformed(f"nested deeper than {MAX_NESTING} levels; no more are read", node.start)
         inside = (*inside, id(node))
         if isinstance(node, Sequence):
             return [self.data(item, inside) for item in node.items]
@@ -214,7 +237,7 @@ class _Expander:
             name = key_text(key)
             name = f"<key at {key.start}>" if name is None else name
             if self.strict and name in own:
-                raise Malformed(f"key {name!r} stands twice in one mapping", key.start)
+                raise Malformed(twice(name), key.start)
             own.add(name)
             out[name] = self.data(value, inside)
         return out

@@ -7,7 +7,7 @@ the text. Comments stay with what they describe.
 from __future__ import annotations
 
 from krmfn.kyaml import emit, flow
-from krmfn.kyaml.access import aliases, deref, is_null, walk
+from krmfn.kyaml.access import aliases, deref, is_null, walk, wrong_shape
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.expand import Copier, insert_lines
 from krmfn.kyaml.flow import Span
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.kyaml.source import Source
+
+
+_ODD_LIST = "this list cannot be edited as it is written: write each entry on a line of its own, after -"
+_ODD_KEY = "this key cannot be edited as it is written: write it on a line of its own, without `?` or a tab before it"
 
 
 class Move(NamedTuple):
@@ -61,7 +65,7 @@ def edit_list(source: Source, mapping: Mapping, key: str, pair: tuple[Node, Node
     if is_null(value):
         return _fill(source, mapping, (pair[0], written), list(change.front))
     if not isinstance(value, Sequence):
-        raise Malformed(f"{key} is no list", pair[0].start)
+        raise wrong_shape(key, "a list", value)
     _check_anchors(source, value, change)
     empties = not change.front and len(set(change.gone)) == len(value.items)
     goes = not value.flow or change.with_key or (change.marked and flow.is_marked(source, value))
@@ -90,7 +94,8 @@ def _check_anchors(source: Source, node: Sequence, change: ListEdit) -> None:
         twin = part.anchor in names and id(part) not in anchored
         if used or twin:
             name = part.target.anchor if isinstance(part, Alias) else part.anchor
-            raise Malformed(f"the anchor &{name} in an entry that goes is used elsewhere", part.start)
+            text = f"the anchor &{name} of an entry that has to go is used elsewhere: write the value out there"
+            raise Malformed(text, part.start)
 
 
 def _flow_text(source: Source, node: Sequence, part: Any) -> str:
@@ -128,11 +133,11 @@ class _Block:
         for item in self.node.items:
             at = self.source.skip_blank(at)
             if self.source.text[at] != "-":
-                raise Malformed("cannot find where this list's entries start", self.node.start)
+                raise Malformed(_ODD_LIST, self.node.start)
             found.append(at)
             at = max(at + 1, item.end)
         if not self.source.first_on_line(found[0]):
-            raise Malformed("a list that starts in the middle of a line cannot be edited", self.node.start)
+            raise Malformed(_ODD_LIST, self.node.start)
         return found
 
     def lines(self, index: int) -> Span:
@@ -140,7 +145,7 @@ class _Block:
         end = max(self.node.items[index].end, self.dashes[index] + 1)
         stop = end if self.source.ends_line(end) else self.source.line_end(end)
         if stop < 0:
-            raise Malformed("cannot find where this entry ends", end)
+            raise Malformed(_ODD_LIST, end)
         return Span(self.source.line_start(self.dashes[index]), stop)
 
     def with_comment(self, index: int) -> Span:
@@ -163,7 +168,7 @@ class _Block:
         newline = source.newline(self.dashes[0])
         at = source.line_end(self.header)
         if at < 0:
-            raise Malformed("cannot insert before this list", self.node.start)
+            raise Malformed(_ODD_LIST, self.node.start)
         front, above = "", ""
         for part in change.front:
             if isinstance(part, Move):
@@ -206,7 +211,7 @@ def _fill(source: Source, mapping: Mapping, pair: tuple[Node, Node], entries: li
         return flow.fill(source, key, value, entries)
     colon = source.skip_blank(key.end)
     if source.text[colon : colon + 1] != ":":
-        raise Malformed("a key without a value cannot be given a list", key.start)
+        raise Malformed("this key cannot be given a list: write a colon after it", key.start)
     colon += 1
     indent = _key_column(source, key) + _list_indent(source, mapping)
     newline = source.newline(key.start)
@@ -215,7 +220,7 @@ def _fill(source: Source, mapping: Mapping, pair: tuple[Node, Node], entries: li
     at = source.line_end(colon if empty or own_line else value.end)
     after = source.line_end(value.end)
     if at < 0 or after < 0:
-        raise Malformed("cannot put a list here", key.start)
+        raise Malformed("no list can be put here: let nothing follow in the line of this key", key.start)
     if own_line:
         comment = source.text.find("#", value.end, after)
         source.edit(*((source.line_start(value.start), after) if comment < 0 else (value.start, comment)), "")
@@ -279,7 +284,10 @@ def _is_plain_place(source: Source, key: Node) -> bool:
 
 def _key_column(source: Source, key: Node) -> int:
     if not _is_plain_place(source, key):
-        raise Malformed("this key's form (behind `?`, a tab or another key) cannot be edited", key.start)
+        raise Malformed(
+            _ODD_KEY,
+            key.start,
+        )
     return source.column(key.start)
 
 
@@ -307,7 +315,7 @@ def remove_keys(source: Source, mapping: Mapping, keys: list[Node]) -> None:
             start = key.start
             stays = next((j for j in range(i + 1, len(mapping.entries)) if j not in gone), None)
             if stays is None:
-                raise Malformed("a pair that starts in the middle of a line cannot be removed", key.start)
+                raise Malformed(_ODD_KEY, key.start)
             at = mapping.entries[stays][0].start
             _key_column(source, mapping.entries[stays][0])
         source.edit(start, at, "")
@@ -322,5 +330,5 @@ def _pair_end(source: Source, pair: tuple[Node, Node]) -> int:
     end = max(value.end, colon + 1 if source.text[colon : colon + 1] == ":" else key.end)
     stop = end if source.ends_line(end) else source.line_end(end)
     if stop < 0:
-        raise Malformed("cannot find where this key's value ends", key.start)
+        raise Malformed("cannot tell where this key's value ends: write what follows on a line of its own", key.start)
     return stop

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from krmfn.kyaml import emit
-from krmfn.kyaml.access import MAX_NESTING, deref, value_of, walk
+from krmfn.kyaml.access import ENDLESS, MAX_NESTING, deref, value_of, walk
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.tree import Alias, Collection, Mapping, Node, Scalar, Sequence
@@ -54,7 +54,7 @@ def _put_below(source: Source, key: Node, alias: Alias, lines: list[str]) -> Non
     newline = source.newline(alias.start)
     at = source.line_end(alias.end)
     if at < 0:
-        raise Malformed("this alias cannot be replaced by a copy", alias.start)
+        raise Malformed("this alias cannot be replaced by a copy: let nothing follow in its line", alias.start)
     start = source.line_start(alias.start)
     if start < colon:  # on the key's line
         source.edit(colon, alias.end, "")
@@ -146,16 +146,16 @@ class Copier:
 
     def _enter(self, node: Node, inside: tuple[int, ...]) -> tuple[int, ...]:
         if id(node) in inside:
-            raise Malformed("an alias stands inside what it stands for", node.start)
+            raise Malformed(ENDLESS, node.start)
         if len(inside) > MAX_NESTING:
-            raise Malformed(f"an alias expands to more than {MAX_NESTING} levels", node.start)
+            raise Malformed(f"an alias stands for more than {MAX_NESTING} levels: use a smaller one", node.start)
         self._grow("  ")
         return (*inside, id(node))
 
     def _grow(self, text: str) -> str:
         self.left -= len(text) + 2
         if self.left < 0:
-            raise Malformed(f"an alias expands to more than {MAX_COPY} characters")
+            raise Malformed(f"an alias stands for more than {MAX_COPY} characters: use a smaller one")
         return text
 
     def _tag(self, node: Node) -> str:

@@ -53,7 +53,7 @@ class ResourceList:
         """Counts text that is read anew. Raises Malformed above MAX_REREAD."""
         self._reread += characters
         if self._reread > MAX_REREAD + 20 * len(self.data):
-            raise Malformed("too many aliases would have to be replaced by copies")
+            raise Malformed("too many aliases have to be replaced by copies: use fewer")
 
     def config_place(self, node: Node) -> tuple[int, int]:
         """Line and column of a node of the functionConfig."""

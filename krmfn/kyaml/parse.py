@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 1000  # libyaml's own limit since 0.2.6; every other parser is held to the same
 _SHORT = 30  # characters; shorter scalars, keys above all, come again and again
-TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; no more are read"
 
 
 def event_source(text: str | bytes) -> Callable[[], Event]:

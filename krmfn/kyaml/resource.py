@@ -156,4 +156,5 @@ class Resource:
         try:
             self.owner.reread(self, Source(text, source.line))
         except InputError as error:
-            raise Malformed(f"this item cannot be edited: {error.message}", self.node.start) from None
+            text = f"the edited text cannot be read ({error.message}): please report it with this manifest"
+            raise Malformed(text, self.node.start) from None

@@ -61,7 +61,7 @@ class Source:
         Raises Malformed for a frozen text, which is there to be looked at only.
         """
         if self.frozen:
-            raise Malformed("an alias to an anchor outside this item", start)
+            raise Malformed("an alias refers to an anchor outside this object: write the value out in its place", start)
         self.edits.append(Edit(start, end, new))
         insort(self._starts, start)
 

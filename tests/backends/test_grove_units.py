@@ -120,7 +120,7 @@ def test_g1_a_mark_without_a_value_says_nothing():
 
 
 def test_g1_a_mark_with_an_unknown_role():
-    with pytest.raises(Malformed, match="'Leader': write leader, worker, gang or none") as caught:
+    with pytest.raises(Malformed, match="'Leader' is no role of a clique: write leader") as caught:
         reading(clique_set(clique("main", labels={ROLE: "Leader"})))
     assert caught.value.position > 0
 
@@ -507,21 +507,33 @@ def test_g2_role_rules_that_match_nothing():
 @pytest.mark.parametrize(
     ("change", "message", "reason"),
     [
-        ({"cliques": {}}, "spec.template.cliques is no list", "a mapping"),
-        ({"cliques": ["leader"]}, "cliques\\[0\\] is no mapping", "a string"),
+        ({"cliques": {}}, "^cliques must be a list, not a mapping: write", "a mapping"),
+        ({"cliques": ["leader"]}, "cliques\\[0\\] must be a mapping, not a string", "a string"),
         ({"cliques": [{"spec": {}}]}, "cliques\\[0\\] has no name", "the old metadata.name form or none"),
-        ({"cliques": [clique("a"), clique("a")]}, "two entries are called clique 'a'", "Grove keys cliques by name"),
-        ({"cliques": [clique("a", "3")]}, "replicas is no number of pods", "a string"),
-        ({"cliques": [clique("a", True)]}, "replicas is no number of pods", "a bool"),
-        ({"cliques": [clique("a", -1)]}, "replicas is no number of pods", "below 0"),
-        ({"cliques": [clique("a", minAvailable=1.5)]}, "minAvailable is no number of pods", "a fraction"),
-        ({"cliques": [{"name": "a", "spec": "x"}]}, "spec is no mapping", "a string"),
+        ({"cliques": [clique("a"), clique("a")]}, "two cliques are named 'a'", "Grove keys cliques by name"),
+        ({"cliques": [clique("a", "3")]}, "replicas must be a number of pods", "a string"),
+        ({"cliques": [clique("a", True)]}, "replicas must be a number of pods", "a bool"),
+        ({"cliques": [clique("a", -1)]}, "replicas must be a number of pods", "below 0"),
+        ({"cliques": [clique("a", minAvailable=1.5)]}, "minAvailable must be a number of pods", "a fraction"),
+        ({"cliques": [{"name": "a", "spec": "x"}]}, "^spec must be a mapping, not a string", "a string"),
         ({"podCliqueScalingGroups": [{"cliqueNames": []}]}, "podCliqueScalingGroups\\[0\\] has no name", "no name"),
-        ({"podCliqueScalingGroups": [{"name": "g", "cliqueNames": "a"}]}, "cliqueNames is no list", "a string"),
-        ({"podCliqueScalingGroups": [{"name": "g", "cliqueNames": [["a"]]}]}, "is no string", "a list"),
+        (
+            {"podCliqueScalingGroups": [{"name": "g", "cliqueNames": "a"}]},
+            "^cliqueNames must be a list",
+            "a string",
+        ),
+        ({"podCliqueScalingGroups": [{"name": "g", "cliqueNames": [["a"]]}]}, "must be a string, not a list", "a list"),
         ({"cliques": [{"name": "leader", "spec": {}}]}, "has no podSpec", "a gang without a template"),
-        ({"cliques": [clique("p.leader"), clique("leader")]}, "no dots", "the name stands in the leader's host name"),
-        ({"cliques": [clique("a$(X)-leader"), clique("leader")]}, "no dots", "no text for the kubelet gets through"),
+        (
+            {"cliques": [clique("p.leader"), clique("leader")]},
+            "only a-z",
+            "the name stands in the leader's host name",
+        ),
+        (
+            {"cliques": [clique("a$(X)-leader"), clique("leader")]},
+            "only a-z",
+            "no text for the kubelet gets through",
+        ),
     ],
 )
 def test_malformed(change, message, reason):

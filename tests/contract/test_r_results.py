@@ -175,6 +175,7 @@ def test_r3_what_is_wrong_inside_an_item_names_resource_and_field(body, field, r
     assert found
     assert all(result.ref.name == ("tiny" if build is lws else "gang") for result in found)
     assert any(field in result.field for result in found), [result.field for result in found]
+    assert not any(result.field in result.message for result in found), "the place is said once"
     assert run(text, settings()).text == ""
 
 

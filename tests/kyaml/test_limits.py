@@ -58,13 +58,13 @@ TWO_TEMPLATES = """\
     [
         (OTHER + LAUGHS + OURS + SPEC, OK, "", "ten to the eighth nodes in another item"),
         (OURS + LAUGHS + SPEC, OK, "", "the same beside the template"),
-        (OURS + LAUGHS + SPEC + "            env: *l8\n", FINDINGS, "no mapping", "the same as env"),
-        (OURS + LAUGHS + SPEC + "          - *l8\n", FINDINGS, "no mapping", "the same as a container"),
-        (OURS + LAUGHS + TWO_TEMPLATES, FINDINGS, "expands to more than", "the same in what has to be copied"),
+        (OURS + LAUGHS + SPEC + "            env: *l8\n", FINDINGS, "must be a mapping", "the same as env"),
+        (OURS + LAUGHS + SPEC + "          - *l8\n", FINDINGS, "must be a mapping", "the same as a container"),
+        (OURS + LAUGHS + TWO_TEMPLATES, FINDINGS, "stands for more than", "the same in what has to be copied"),
         (OTHER + MERGES + OURS + SPEC, OK, "", "merge keys of merge keys in another item"),
         (OURS + MERGES + SPEC + "            <<: *l8\n", OK, "", "merge keys of merge keys in a container"),
         (OURS + "  x-a: &x [*x]\n" + SPEC, OK, "", "a list inside itself"),
-        (OURS + SPEC + "            env: &x\n            - *x\n", FINDINGS, "no mapping", "env inside itself"),
+        (OURS + SPEC + "            env: &x\n            - *x\n", FINDINGS, "must be a mapping", "env inside itself"),
         (OURS + "  spec: &s\n    leaderWorkerTemplate: *s\n", OK, "", "a spec inside itself, without containers"),
         (
             OURS + SPEC.replace("- name", "- &m\n            <<: *m\n            name"),

@@ -208,7 +208,7 @@ def test_an_item_is_changed_only_by_its_own_edits(start):
 def test_reading_anew_what_is_no_yaml_is_an_error_of_the_item():
     item = read(b"kind: A\n").items[0]
     item.source.edit(0, 0, "[")
-    with pytest.raises(Malformed, match="cannot be edited: not YAML"):
+    with pytest.raises(Malformed, match="cannot be read \\(not YAML"):
         item.reread()
 
 
