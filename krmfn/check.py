@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn import function
-from krmfn.files import is_broken, is_manifest, left_alone, read_files
+from krmfn.files import is_broken, is_manifest, left_alone, read_files, shown_name
 from krmfn.findings import ERROR, INFO, WARNING, Finding, Report
 from krmfn.host import settings_of
 from krmfn.kyaml.errors import InputError
@@ -103,11 +103,11 @@ def check_files(paths: Sequence[str], settings: Settings, configured: bool, inje
             found = read(data, function.KINDS)
         except InputError as error:
             if named:
-                unreadable.append(f"{path}: {error}")
+                unreadable.append(error.at(shown_name(path)))
             elif is_broken(data):
                 left.append(left_alone(path, error))
             continue
-        names[id(found)] = "stdin" if path == "-" else path
+        names[id(found)] = shown_name(path)
         own = settings if configured else settings_of(found)
         for item in found.items:
             whole.extend(function.inject_item(item, own._replace(mode="Validate")))

@@ -126,7 +126,7 @@ def _raise(error: OSError) -> None:
 
 def _read(path: str) -> bytes:
     """A file's bytes, or stdin's for ``-``. Raises OSError, which names the file."""
-    name = "stdin" if path == "-" else path
+    name = shown_name(path)
     try:
         if path != "-":
             with open(path, "rb") as file:
@@ -156,8 +156,12 @@ def is_broken(data: bytes) -> bool:
 
 def left_alone(path: str, error: InputError) -> str:
     """The line for a file in a folder that cannot be read as manifests; it may be a template of something else."""
-    at = f":{error.line}" if error.line else ""
-    return f"[warning] {path}{at}: left alone: {error.message}"
+    return f"[warning] {path}{f':{error.line}' if error.line else ''}: left alone: {error.message}"
+
+
+def shown_name(path: str) -> str:
+    """What a path is called in messages."""
+    return "stdin" if path == "-" else path
 
 
 def _run(paths: Sequence[str], settings: Settings) -> tuple[list[Done], int, int]:
@@ -170,13 +174,13 @@ def _run(paths: Sequence[str], settings: Settings) -> tuple[list[Done], int, int
                 continue
         except InputError as error:
             if named:
-                status = max(status, complain([f"{path}: {error}"]))
+                status = max(status, complain([error.at(shown_name(path))]))
             elif is_broken(data):
                 say(left_alone(path, error))
             else:
                 others += 1
             continue
-        reply = answer(data, process_with(settings), KINDS, path)
+        reply = answer(data, process_with(settings), KINDS, shown_name(path))
         say(*reply.errors)
         status = max(status, reply.status)
         if reply.status == 0:

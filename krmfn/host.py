@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn import function
 from krmfn.findings import CODES, ERROR
-from krmfn.kyaml.access import annotations_of, get, to_data
+from krmfn.kyaml.access import annotations_of, get, path_to, to_data, walk
 from krmfn.kyaml.errors import InputError, Malformed
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.run import BadConfig, filter_main
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from krmfn.kyaml.results import Result
     from krmfn.kyaml.tree import Node
 
+LONGEST_PATH = 200  # characters that are shown of one
 PLUGIN_VARIABLE = "KUSTOMIZE_PLUGIN_CONFIG_ROOT"  # set by kustomize's legacy exec plugins, and by nothing else
 
 
@@ -43,7 +44,7 @@ def settings_of(items: ResourceList) -> Settings:
     try:
         have = annotations_of(node)
     except Malformed as error:
-        raise BadConfig([f"stdin:{items.config_place(node)[0]}: functionConfig: {error.message}"]) from None
+        raise _bad(node, error, lambda at: f"stdin:{items.config_place(at)[0]}") from None
     path = have.get("config.kubernetes.io/path")
     # What kustomize calls a path is made up, and it has put the config through its own writer.
     name = path if path and not have.get("config.kubernetes.io/function") else "stdin"
@@ -55,11 +56,11 @@ def settings_in(data: bytes, name: str) -> Settings:
     try:
         source = Source(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise BadConfig([f"{name}: not UTF-8"]) from None
+        raise BadConfig([f"{name}: not UTF-8: save it as UTF-8"]) from None
     except InputError as error:
-        raise BadConfig([f"{name}:{error.line or 1}: {error.message}"]) from None
+        raise BadConfig([error.at(name)]) from None
     if len(source.roots) > 1:
-        raise BadConfig([f"{name}:{source.place(source.roots[1].start)[0]}: more than one document"])
+        raise BadConfig([f"{name}:{source.place(source.roots[1].start)[0]}: more than one document: keep one of them"])
     if not source.roots:
         return DEFAULTS
     return load_settings(source.roots[0], lambda at: f"{name}:{source.place(at.start)[0]}")
@@ -70,7 +71,7 @@ def load_settings(node: Node, place: Callable[[Node], str]) -> Settings:
     try:
         data = to_data(node, strict=True)
     except Malformed as error:
-        raise BadConfig([f"{place(node)}: functionConfig: {error.message}"]) from None
+        raise _bad(node, error, place) from None
     if not needs_check(data):
         return DEFAULTS
     from krmfn import config
@@ -85,6 +86,15 @@ def load_settings(node: Node, place: Callable[[Node], str]) -> Settings:
         return config.load(data, where, _read_yaml, codes=codes, error_codes=errors)
     except config.ConfigError as error:
         raise BadConfig(error.messages) from None
+
+
+def _bad(node: Node, error: Malformed, place: Callable[[Node], str]) -> BadConfig:
+    """What is wrong with the text of a functionConfig, with the line and the field of it."""
+    culprit = next((part for part in walk(node) if part.start == error.position), node)
+    path = path_to(node, error.position)
+    return BadConfig(
+        [f"{place(culprit)}: {path if 0 < len(path) < LONGEST_PATH else 'functionConfig'}: {error.message}"]
+    )
 
 
 def _read_yaml(shown: str) -> object:

@@ -68,7 +68,11 @@ def test_a_plugin_runs_only_where_kustomize_says_so(tmp_path):
         (b"a: \xff", "c.yaml: not UTF-8", "no text"),
         (b"a: [", "c.yaml:1: not YAML: ", "no YAML"),
         (f"{HEAD}---\n{HEAD}".encode(), "c.yaml:4: more than one document", "which one is meant?"),
-        (f"{HEAD}spec: {{mode: Inject, mode: Inject}}".encode(), "c.yaml:1: functionConfig: ", "a key twice"),
+        (
+            f"{HEAD}spec: {{mode: Inject, mode: Inject}}".encode(),
+            "c.yaml:3: spec.mode: the key 'mode' stands twice",
+            "a key twice",
+        ),
         (f"{HEAD}spec: {{mode: inject}}".encode(), "c.yaml:3: spec.mode: ", "a value that is not known"),
         (f"{HEAD}spec: [a]".encode(), "c.yaml:3: spec: ", "another form"),
     ],
@@ -93,9 +97,9 @@ def test_a_configuration_that_states_nothing(tmp_path, text):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("[a", "is not YAML"),
+        ("[a", "'[a': not YAML"),
         ("- a\n---\n- b", "more than one document"),
-        ("[{x: 1, x: 2}]", "is not YAML"),
+        ("[{x: 1, x: 2}]", "the key 'x' stands twice"),
         ("", ""),
     ],
 )
@@ -113,7 +117,7 @@ def test_a_configuration_in_the_list_whose_annotations_stand_twice():
     config += "  metadata:\n    annotations: {a: b}\n    annotations: {c: d}\n"
     done = run_krmfn((resource_list(lws("")) + config).encode())
     assert (done.status, done.stdout) == (2, b"")
-    assert "functionConfig: " in done.stderr
+    assert "metadata.annotations: the key" in done.stderr
 
 
 # -- check

@@ -193,8 +193,8 @@ def test_what_says_something_is_checked(data, reason):
 
 
 VERSION = "quote it, three parts"
-NOT_TEXT = "is a number, not text"
-WORD = "must be a word"
+NOT_TEXT = "is a number, not a string"
+WORD = "is no name"
 
 # Field, value, path of what is wrong (below spec), what the message says, reason.
 BAD: list[tuple[str, object, str, list[str], str]] = [
@@ -206,7 +206,7 @@ BAD: list[tuple[str, object, str, list[str], str]] = [
     ("lws.version", "latest", "lws.version", ["'latest'", VERSION, "MAJOR.MINOR.PATCH"], "a word"),
     ("lws.version", "0.2.9", "lws.version", ["'0.2.9'", "not supported", "0.3.0"], "before LWS 0.3.0"),
     ("lws.version", "0.3.0-rc.1", "lws.version", ["not supported", "0.3.0"], "a candidate is before the release"),
-    ("lws", "0.6.0", "lws", ["'0.6.0' is text, not a mapping"], "a value where a mapping belongs"),
+    ("lws", "0.6.0", "lws", ["'0.6.0' is a string, not a mapping"], "a value where a mapping belongs"),
     ("lws", ["version"], "lws", ["a list, not a mapping"], "a list where a mapping belongs"),
     ("lws.verison", "0.6.0", "lws.verison", ["unknown field", "did you mean version?"], "misspelt"),
     ("lws.verison", None, "lws.verison", ["unknown field", "did you mean version?"], "misspelt, even when null"),
@@ -214,17 +214,17 @@ BAD: list[tuple[str, object, str, list[str], str]] = [
     ("grove.version", "v0.1.0-alpha.0", "grove.version", ["not supported", "v0.1.0-alpha.1"], "before the first"),
     ("grove.version", "v0.1.0-alpha12", "grove.version", ["'v0.1.0-alpha12'", "-alpha.N"], "a dot is missing"),
     ("grove.rankFrom", "prelude", "grove.rankFrom",
-     ["'prelude'", "did you mean Prelude?", "Prelude, EnvFile"], "case counts"),
-    ("grove.rankFrom", 1, "grove.rankFrom", ["1 is not allowed", "Prelude, EnvFile"], "a number"),
-    ("grove.rankFrom", ["EnvFile"], "grove.rankFrom", ["a list is not allowed", "Prelude, EnvFile"], "a list"),
+     ["'prelude'", "did you mean Prelude?", "Prelude or EnvFile"], "case counts"),
+    ("grove.rankFrom", 1, "grove.rankFrom", ["1 is not allowed", "Prelude or EnvFile"], "a number"),
+    ("grove.rankFrom", ["EnvFile"], "grove.rankFrom", ["a list is not allowed", "Prelude or EnvFile"], "a list"),
     ("grove.roles", {"clique": "a", "role": "gang"}, "grove.roles", ["a mapping, not a list"], "no list"),
-    ("grove.roles", ["a"], "grove.roles[0]", ["'a' is text, not a mapping"], "a name only"),
+    ("grove.roles", ["a"], "grove.roles[0]", ["'a' is a string, not a mapping"], "a name only"),
     ("grove.roles", [None], "grove.roles[0]", ["empty, not a mapping"], "a dash and nothing else"),
     ("grove.roles", [{"role": "gang"}], "grove.roles[0].clique", ["missing or empty", "required"], "no clique"),
     ("grove.roles", [{"clique": "", "role": "gang"}], "grove.roles[0].clique", ["missing or empty"], "empty"),
     ("grove.roles", [{"clique": "a"}], "grove.roles[0].role", ["missing or empty", "required"], "no role"),
     ("grove.roles", [{"clique": "a", "role": "gang"}, {"clique": "b", "role": "leeder"}], "grove.roles[1].role",
-     ["'leeder'", "did you mean leader?", "leader, worker, gang, none"], "misspelt role"),
+     ["'leeder'", "did you mean leader?", "leader, worker, gang or none"], "misspelt role"),
     ("grove.roles", [{"clique": 1, "role": "gang"}], "grove.roles[0].clique", [NOT_TEXT, "quote it"], "a number"),
     ("grove.roles", [{"clique": "a b", "role": "gang"}], "grove.roles[0].clique", ["'a b'", WORD], "a blank"),
     ("grove.roles", [{"podCliqueSet": 5, "clique": "a", "role": "gang"}], "grove.roles[0].podCliqueSet",
@@ -234,7 +234,7 @@ BAD: list[tuple[str, object, str, list[str], str]] = [
     ("grove.envFile.image", 5, "grove.envFile.image", [NOT_TEXT], "a number"),
     ("grove.envFile.image", "busy box", "grove.envFile.image", ["'busy box'", WORD], "a blank"),
     ("grove.envFile.imagePullPolicy", "always", "grove.envFile.imagePullPolicy",
-     ["'always'", "did you mean Always?", "Always, IfNotPresent, Never"], "case counts"),
+     ["'always'", "did you mean Always?", "Always, IfNotPresent or Never"], "case counts"),
     ("kubernetes.version", 1.35, "kubernetes.version", ["1.35 is a number", VERSION], "an unquoted number"),
     ("kubernetes.version", "v1.35.2-gke.1", "kubernetes.version", ["'v1.35.2-gke.1'", VERSION], "a vendor's suffix"),
     ("prelude.shell", "/bin/fish", "prelude.shell", ["'/bin/fish'", "sh, bash, dash, ash, ksh, mksh"], "no POSIX"),
@@ -250,25 +250,25 @@ BAD: list[tuple[str, object, str, list[str], str]] = [
     ("prelude.entrypoints", [{"image": "a", "command": [""]}], "prelude.entrypoints[0].command",
      ["first word is empty", "program"], "an empty program"),
     ("prelude.entrypoints", [{"image": "a", "command": "vllm serve"}], "prelude.entrypoints[0].command",
-     ["'vllm serve' is text, not a list"], "one text"),
+     ["'vllm serve' is a string, not a list"], "one text"),
     ("prelude.entrypoints", [{"image": "a", "command": ["sleep", 5]}], "prelude.entrypoints[0].command[1]",
      [NOT_TEXT, "quote it"], "a number among the words"),
     ("prelude.entrypoints", [{"command": ["a"]}], "prelude.entrypoints[0].image", ["missing or empty"], "none"),
     ("prelude.entrypoints", [{"image": "", "command": ["a"]}], "prelude.entrypoints[0].image",
      ["missing or empty"], "an empty image"),
-    ("prelude.wrap", "metrics", "prelude.wrap", ["'metrics' is text, not a list"], "one text"),
+    ("prelude.wrap", "metrics", "prelude.wrap", ["'metrics' is a string, not a list"], "one text"),
     ("prelude.wrap", [""], "prelude.wrap[0]", ["''", WORD], "matches nothing"),
-    ("prelude.wrap", [None], "prelude.wrap[0]", ["empty, not text"], "a dash and nothing else"),
+    ("prelude.wrap", [None], "prelude.wrap[0]", ["empty, not a string"], "a dash and nothing else"),
     ("prelude.skip", ["a", 5], "prelude.skip[1]", [NOT_TEXT], "a number"),
     ("containers.exclude", ["a b"], "containers.exclude[0]", ["'a b'", WORD], "two names in one"),
     ("containers.exclude", {"a": True}, "containers.exclude", ["a mapping, not a list"], "a mapping"),
-    ("onConflict", "replace", "onConflict", ["did you mean Replace?", "Replace, Keep"], "case counts"),
-    ("onConflict", True, "onConflict", ["is not allowed", "Replace, Keep"], "a boolean"),
+    ("onConflict", "replace", "onConflict", ["did you mean Replace?", "Replace or Keep"], "case counts"),
+    ("onConflict", True, "onConflict", ["is not allowed", "Replace or Keep"], "a boolean"),
     ("ignore", ["injectd"], "ignore[0]", ["'injectd'", "did you mean injected?", "docs/findings.md"], "misspelt code"),
     ("ignore", ["nonsense"], "ignore[0]", ["'nonsense' is not a finding's code", "docs/findings.md"], "no such code"),
     ("ignore", ["prelude-edited"], "ignore[0]", ["'prelude-edited' is an error", "warnings"], "an error's code"),
     ("ignore", "injected", "ignore", ["not a list"], "one text"),
-    ("mode", "Check", "mode", ["'Check'", "Inject, Validate"], "no such mode"),
+    ("mode", "Check", "mode", ["'Check'", "Inject or Validate"], "no such mode"),
     ("keepIds", True, "keepIds", ["unknown field", "did you mean spec.kpt.keepIds?"], "one level too high"),
     ("rankfrom", "EnvFile", "rankfrom", ["unknown field", "allowed here: lws, grove"], "one level too high"),
     ("on_conflict", "Keep", "on_conflict", ["unknown field", "did you mean onConflict?"], "another spelling"),
@@ -301,9 +301,9 @@ def test_a_bad_entry_is_refused(field, value, path, says, reason):
 @pytest.mark.parametrize(
     ("value", "says", "reason"),
     [
-        ("true", "'true' is text; must be true or false, without quotes", "quoted"),
-        ("yes", "'yes' is text; must be true or false", "to the hosts yes is text"),
-        (1, "1 is a number; must be true or false", "a number"),
+        ("true", "'true' is a string; write true or false, without quotes", "quoted"),
+        ("yes", "'yes' is a string; write true or false", "to the hosts yes is text"),
+        (1, "1 is a number; write true or false", "a number"),
     ],
 )
 def test_a_boolean_is_not_guessed(value, says, reason):
@@ -314,16 +314,16 @@ def test_a_boolean_is_not_guessed(value, says, reason):
 @pytest.mark.parametrize(
     ("field", "value", "says", "reason"),
     [
-        ("kpt.keepIds", "yes", "data.kpt.keepIds: 'yes' is not allowed; one of true, false", "no YAML 1.1"),
-        ("kpt.keepIds", "True", "data.kpt.keepIds: 'True' is not allowed; one of true, false", "case counts"),
-        ("kpt.keepIds", 1, "data.kpt.keepIds: 1 is not allowed; one of true, false", "a number"),
-        ("ignore", ["injected"], "data.ignore: this is a list, not text; in a ConfigMap write", "a real list"),
-        ("ignore", "[injected", "data.ignore: '[injected' is not YAML: ", "text that is no YAML"),
-        ("ignore", "injected", "data.ignore: 'injected' is text, not a list", "text that is no list"),
+        ("kpt.keepIds", "yes", "data.kpt.keepIds: 'yes' is not allowed; write true or false", "no YAML 1.1"),
+        ("kpt.keepIds", "True", "data.kpt.keepIds: 'True' is not allowed; write true or false", "case counts"),
+        ("kpt.keepIds", 1, "data.kpt.keepIds: 1 is not allowed; write true or false", "a number"),
+        ("ignore", ["injected"], "data.ignore: this is a list, not a string; in a ConfigMap write", "a real list"),
+        ("ignore", "[injected", "data.ignore: '[injected': ", "text that is no YAML"),
+        ("ignore", "injected", "data.ignore: 'injected' is a string, not a list", "text that is no list"),
         ("lws.verison", "0.6.0", "data.lws.verison: unknown field (did you mean lws.version?)", "misspelt"),
         ("spec.mode", "Inject", "data.spec.mode: unknown field (did you mean mode?)", "spec. is not written"),
-        ("spec", "x", "data.spec: unknown field; allowed: lws.version, ", "nothing like it"),
-        (5, "x", "data[5]: unknown field; allowed: lws.version, ", "a key that is a number"),
+        ("spec", "x", "data.spec: unknown field; allowed here: lws.version, ", "nothing like it"),
+        (5, "x", "data[5]: unknown field; allowed here: lws.version, ", "a key that is a number"),
         ("a\x1b[31m b", "x", r"data['a\x1b[31m b']: unknown field", "control characters are shown escaped"),
     ],
 )
@@ -335,7 +335,7 @@ def test_what_only_a_config_map_can_get_wrong(field, value, says, reason):
 def test_a_config_map_reads_a_plain_true_as_the_text():
     assert settings_of(entry("kpt.keepIds", True)).keep_ids is True
     [message] = messages_of(entry("mode", True))
-    assert message.startswith("data.mode: 'true' is not allowed; one of Inject, Validate")
+    assert message.startswith("data.mode: 'true' is not allowed; write Inject or Validate")
 
 
 def test_a_config_map_may_be_immutable_and_has_no_spec():
@@ -377,11 +377,11 @@ EXPECTED = "expected kind ModelplaneEnv of apiVersion fn.modelplane.ai/v1alpha1,
         ({"kind": "ModelplaneEnv", "spec": {"mode": "Inject"}}, ["apiVersion: missing", EXPECTED], "no version"),
         ({"kind": ["x"], "spec": {"mode": "Inject"}}, ["kind: a list", EXPECTED], "a kind that is a list"),
         ([HEADER], ["functionConfig: this is a list, not a mapping", EXPECTED], "a list"),
-        ("text", ["functionConfig: 'text' is text, not a mapping", EXPECTED], "a text"),
+        ("text", ["functionConfig: 'text' is a string, not a mapping", EXPECTED], "a text"),
         ({**HEADER, "sepc": {}}, ["sepc: unknown field (did you mean spec?)"], "misspelt spec"),
         ({**HEADER, "data": {"mode": "Inject"}}, ["data: unknown field; allowed here: "], "data belongs to ConfigMap"),
         ({**HEADER, 5: "x"}, ["functionConfig: 5 is no field name"], "a key that is a number"),
-        ({**HEADER, "spec": "x"}, ["spec: 'x' is text, not a mapping"], "spec is a text"),
+        ({**HEADER, "spec": "x"}, ["spec: 'x' is a string, not a mapping"], "spec is a text"),
         ({**HEADER, "spec": {None: 1}}, ["spec: null is no field name"], "a key that is null"),
         (
             {**HEADER, "spec": {"lws.version": "0.6.0"}},

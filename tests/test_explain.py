@@ -759,7 +759,7 @@ def test_no_colours_and_no_cuts_in_a_pipe(explain):
     ("files", "words", "status", "said", "reason"),
     [
         ({}, ["none.yaml"], 2, "none.yaml: No such file", "a missing file"),
-        ({"a.yaml": "a: [b"}, ["a.yaml"], 2, "a.yaml: ", "no YAML"),
+        ({"a.yaml": "a: [b"}, ["a.yaml"], 2, "a.yaml:1: not YAML", "no YAML"),
         ({"a.yaml": "a: b"}, ["a.yaml"], 2, "a.yaml: no Kubernetes manifest", "the user named it"),
         ({"a.yaml": ""}, ["a.yaml"], 2, "a.yaml: the input is empty", "empty"),
         ({"a.yaml": "kind: X\n"}, ["a.yaml", "--lws-version", "0.6"], 2, "three parts", "half a version"),

@@ -676,7 +676,7 @@ def test_a_deep_configuration(folder, words):
     write(folder, {"c.yaml": "kind: ModelplaneEnv\nspec: " + "[" * 990 + "]" * 990})
     done = krmfn(folder, [*words[:1], "--config", "c.yaml", *words[1:]])
     assert (done.status, done.stdout) == (2, b"")
-    assert one_line(done) == "[error] c.yaml:1: functionConfig: nested deeper than 200 levels"
+    assert one_line(done) == "[error] c.yaml:2: functionConfig: nested deeper than 200 levels; no more are read"
 
 
 # -- the installation

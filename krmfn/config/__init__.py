@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from krmfn import versions
 from krmfn.config.models import API_VERSION, KIND, ModelplaneEnv, Spec, by_alias, fields, inner_model, schema
-from krmfn.config.words import FieldPath, did_you_mean, dotted, show, what
+from krmfn.config.words import FieldPath, alternatives, did_you_mean, dotted, show, what
 from krmfn.settings import DEFAULTS, NOTHING, Entrypoint, RoleRule, Settings, needs_check
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ def _from_config_map(
     for key, text in entries.items() if isinstance(entries, dict) else ():
         if key not in known:
             hint = did_you_mean(str(key).removeprefix("spec."), known)
-            problems.append(_Problem(("data", key), f"unknown field{hint}; allowed: {', '.join(known)}"))
+            hint = hint or f"; allowed here: {', '.join(known)}"
+            problems.append(_Problem(("data", key), f"unknown field{hint}"))
             continue
         try:
             value = _from_text(text, known[key].annotation, read_yaml)
@@ -162,14 +163,14 @@ def _from_text(text: object, annotation: object, read_yaml: Callable[[str], obje
         text = str(text).lower()  # a plain `true` in a hand-written ConfigMap is text to Kubernetes too
     if get_origin(annotation) is list and text not in NOTHING:
         if not isinstance(text, str):
-            raise ValueError(f"{what(text)}, not text; in a ConfigMap write the list as YAML text after |")
+            raise ValueError(f"{what(text)}, not a string; in a ConfigMap write the list as YAML after |")
         try:
             return read_yaml(text)
         except ValueError as error:
-            raise ValueError(f"{show(text)} is not YAML: {' '.join(str(error).split())}") from None
+            raise ValueError(f"{show(text)}: {' '.join(str(error).split())}") from None
     if annotation is bool and text not in NOTHING:
         if text not in ("true", "false"):
-            raise ValueError(f"{show(text)} is not allowed; one of true, false")
+            raise ValueError(f"{show(text)} is not allowed; write true or false")
         return text == "true"
     return text
 
@@ -195,36 +196,41 @@ def _explain(error: ErrorDetails) -> str:
     value, found = error["input"], what(error["input"])
     match error["type"]:
         case "missing":
-            return "missing or empty; this field is required here"
+            return "missing or empty, and required here"
         case "extra_forbidden":
             return _unknown_field(error["loc"])
         case "literal_error":
             choices = re.findall(r"'([^']*)'", error["ctx"]["expected"])
-            return f"{show(value)} is not allowed{did_you_mean(value, choices)}; one of {', '.join(choices)}"
+            return f"{show(value)} is not allowed{did_you_mean(value, choices)}; write {alternatives(choices)}"
         case "bool_type":
-            return f"{found}; must be true or false, without quotes"
+            return f"{found}; write true or false, without quotes"
         case "string_type":
-            return f"{found}, not text{'; quote it' if isinstance(value, bool | int | float) else ''}"
+            return f"{found}, not a string{': quote it' if isinstance(value, bool | int | float) else ''}"
         case "string_pattern_mismatch":
-            return f"{show(value)} must be a word: not empty, no blanks"
+            return f"{show(value)} is no name: write one word, without blanks"
         case "list_type":
-            return f"{found}, not a list; write [a, b] or one entry a line after -"
+            return f"{found}, not a list: write [a, b], or one entry a line after -"
         case "model_type" | "model_attributes_type":
-            return f"{found}, not a mapping"
+            return f"{found}, not a mapping; its fields: {', '.join(_fields_at(error['loc']))}"
         case "invalid_key":
-            return f"{show(value)} is no field name; the names of fields are text"
+            return f"{show(value)} is no field name: the names of fields are strings"
     return error["msg"].removeprefix("Value error, ")  # the words of a check of ours
 
 
 def _unknown_field(loc: FieldPath) -> str:
     *parents, name = loc
-    model: type[BaseModel] = ModelplaneEnv
-    for part in parents:
-        if isinstance(part, str):  # an index leads to an entry, whose model the list's field names
-            model = inner_model(by_alias(model)[part].annotation) or model
-    siblings = by_alias(model)
+    siblings = _fields_at(parents)
     hint = did_you_mean(name, siblings)
     if not hint:
         elsewhere = [key for key in fields() if name == key or key.endswith(f".{name}")]
         hint = f" (did you mean spec.{elsewhere[0]}?)" if elsewhere else ""
     return f"unknown field{hint}; allowed here: {', '.join(siblings)}"
+
+
+def _fields_at(loc: Iterable[str | int]) -> Iterable[str]:
+    """The names of the fields in the mapping at ``loc``."""
+    model: type[BaseModel] = ModelplaneEnv
+    for part in loc:
+        if isinstance(part, str):  # an index leads to an entry, whose model the list's field names
+            model = inner_model(by_alias(model)[part].annotation) or model
+    return by_alias(model)

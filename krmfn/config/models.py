@@ -38,7 +38,7 @@ def _version(oldest: str | None) -> tuple[BeforeValidator, WithJsonSchema]:
 
     def check(value: object) -> object:
         if not isinstance(value, str):
-            raise ValueError(f"{what(value)}, not text: quote it, three parts, like {versions.EXAMPLES}")
+            raise ValueError(f"{what(value)}, not a string: quote it, three parts, like {versions.EXAMPLES}")
         version = versions.parse(value)
         if oldest is not None and version < versions.parse(oldest):
             raise ValueError(f"{show(value)} is not supported; the oldest supported release is {oldest}")
@@ -58,7 +58,7 @@ def _shell(value: str) -> str:
 
 def _command(value: list[str]) -> list[str]:
     if not value[0].strip():
-        raise ValueError("the first word is empty; it must be the program to start")
+        raise ValueError("the first word is empty: write the program to start")
     return value
 
 
@@ -68,7 +68,7 @@ def _code(value: str, info: ValidationInfo) -> str:
     known: frozenset[str] | None = context.get("codes")
     errors: frozenset[str] = context.get("error_codes", frozenset())
     if value in errors:
-        raise ValueError(f"{show(value)} is an error; only warnings and infos can be ignored")
+        raise ValueError(f"{show(value)} is an error, and only warnings and infos can be ignored: remove it")
     if known is not None and value not in known:
         hint = did_you_mean(value, known - errors)
         raise ValueError(f"{show(value)} is not a finding's code{hint}; docs/findings.md lists them")

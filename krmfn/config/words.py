@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from krmfn.settings import NOTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 FieldPath = tuple[str | int, ...]
 
@@ -19,6 +19,12 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     by_lower = {name.lower(): name for name in sorted(known)}
     near = get_close_matches(str(word).lower(), by_lower, n=1, cutoff=0.7)
     return f" (did you mean {by_lower[near[0]]}?)" if near else ""
+
+
+def alternatives(words: Sequence[str]) -> str:
+    """``a or b``, ``a, b or c``."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def show(value: object) -> str:
@@ -40,7 +46,7 @@ def what(value: object) -> str:
         return f"this is {show(value)}"
     if isinstance(value, bool):
         return f"{show(value)} is a boolean"
-    return f"{show(value)} is {'a number' if isinstance(value, int | float) else 'text'}"
+    return f"{show(value)} is {'a number' if isinstance(value, int | float) else 'a string'}"
 
 
 def dotted(path: FieldPath) -> str:

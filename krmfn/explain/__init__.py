@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from krmfn import versions
 from krmfn.explain.gather import Cluster, Input, gather, read_input
 from krmfn.explain.releases import oldest_known
-from krmfn.files import is_broken, left_alone, read_files
+from krmfn.files import is_broken, left_alone, read_files, shown_name
 from krmfn.kyaml.errors import InputError
 from krmfn.kyaml.run import FINDINGS, OK
 from krmfn.options import Parser, add_config, settings_from
@@ -97,13 +97,13 @@ def _inputs(paths: Sequence[str], settings: Settings | None) -> tuple[list[Input
     inputs: list[Input] = []
     status = OK
     for (path, named), data in read_files(paths):
-        name = "stdin" if path == "-" else path
+        name = shown_name(path)
         try:
             if not read_input(name, data, settings, inputs) and named:
                 status = complain([f"{name}: no Kubernetes manifest"])
         except InputError as error:
             if named:
-                status = complain([f"{name}: {error}"])
+                status = complain([error.at(name)])
             elif is_broken(data):
                 say(left_alone(path, error))
     return inputs, status

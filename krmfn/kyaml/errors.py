@@ -18,6 +18,10 @@ class InputError(Exception):
     def __str__(self) -> str:
         return f"line {self.line}: {self.message}" if self.line else self.message
 
+    def at(self, name: str) -> str:
+        """The error with the input's ``name`` as ``NAME:LINE: MESSAGE``, which editors and terminals can follow."""
+        return f"{name}:{self.line}: {self.message}" if self.line else f"{name}: {self.message}"
+
 
 class UndefinedAlias(InputError):
     """An alias whose anchor does not stand before it in the same text."""

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 
 from krmfn.kyaml import emit, flow
-from krmfn.kyaml.access import deref, first, is_null, key_text, leaf, text
+from krmfn.kyaml.access import deref, first, is_null, key_text, leaf, shape, text, twice
 from krmfn.kyaml.edit import remove_keys
 from krmfn.kyaml.errors import InputError, Malformed
 from krmfn.kyaml.expand import Copier
@@ -155,7 +155,7 @@ class Whole(ResourceList):
         nodes = [root for root in self.source.roots if not is_null(root)]
         for root in nodes:
             if not isinstance(root, Mapping):
-                raise InputError("a document that is no mapping", *self.source.place(root.start))
+                raise InputError(f"a document must be a mapping, not {shape(root)}", *self.source.place(root.start))
         return nodes  # type: ignore[return-value]
 
     def _link(self) -> None:
@@ -209,7 +209,7 @@ def only(source: Source, name: str) -> Node | None:
     assert isinstance(root, Mapping)
     pairs = [pair for pair in root.entries if key_text(pair[0]) == name]
     if len(pairs) > 1:
-        raise InputError(f"the ResourceList has the key {name} twice", *source.place(pairs[1][0].start))
+        raise InputError(twice(name), *source.place(pairs[1][0].start))
     return pairs[0][1] if pairs else None
 
 
@@ -217,15 +217,17 @@ def list_items(source: Source) -> list[Mapping]:
     """The items' mappings of a list in one source. Raises InputError where there are none."""
     found = only(source, "items")
     if found is None:
-        raise InputError("the ResourceList has no items", *source.place(source.roots[0].start))
+        raise InputError(
+            "the ResourceList has no items: write at least items: []", *source.place(source.roots[0].start)
+        )
     items = deref(found)
     if not isinstance(items, Sequence):
-        raise InputError("items is no list", *source.place(found.start))
+        raise InputError(f"items must be a list, not {shape(items)}", *source.place(found.start))
     nodes = []
     for written in items.items:
         node = deref(written)
         if not isinstance(node, Mapping):
-            raise InputError("an item that is no mapping", *source.place(written.start))
+            raise InputError(f"an item must be a mapping, not {shape(node)}", *source.place(written.start))
         nodes.append(node)
     return nodes
 

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 1000  # libyaml's own limit since 0.2.6; every other parser is held to the same
 _SHORT = 30  # characters; shorter scalars, keys above all, come again and again
+_QUOTE = ": put the text into quotes"
+_HINTS = {"\t": ": it is a tab, indent with blanks", "@": _QUOTE, "`": _QUOTE, "%": _QUOTE}
 TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; no more are read"
 
 
@@ -73,14 +75,16 @@ def yaml_error(error: yaml.YAMLError, text: str, line: int = 1) -> InputError:
         at = error.position
         if yaml.__with_libyaml__ and not text.isascii():  # libyaml counts bytes
             at = len(text.encode()[:at].decode(errors="ignore"))
-        return InputError(f"not YAML: the character {_shown(error.character)} is not allowed", *place(text, at, line))
+        what = f"the character {_shown(error.character)} is not allowed"
+        return InputError(f"not YAML: {what}: write it as an escape in double quotes", *place(text, at, line))
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or str(error)
     context = getattr(error, "context", None)
     where = place(text, mark.index, line) if mark else (line, 0)
     if problem == "exceeded maximum nesting depth":
         return InputError(TOO_DEEP, *where)
-    return InputError(f"not YAML: {problem}" + (f" ({context})" if context else ""), *where)
+    hint = _HINTS.get(text[mark.index : mark.index + 1], "") if mark and "cannot start any token" in problem else ""
+    return InputError(f"not YAML: {problem}" + (f" ({context})" if context else "") + hint, *where)
 
 
 def _shown(character: int | str) -> str:
@@ -174,7 +178,8 @@ class _Builder:
             target = self.targets.get(anchor)
             if target is None:
                 where = place(self.text, start, self.line)
-                raise UndefinedAlias(f"not YAML: alias *{anchor} has no anchor before it", *where)
+                what = f"alias *{anchor} has no anchor before it; text that begins with * needs quotes"
+                raise UndefinedAlias(f"not YAML: {what}", *where)
             alias = Alias(start, end, anchor, target)
             self.aliases.append(alias)
             return alias

@@ -38,9 +38,9 @@ def read(data: bytes, kinds: Collection[str] | None = None) -> ResourceList:
     bom = BOM if data.startswith(BOM) else b""
     data = data[len(bom) :]
     if not data or data.isspace():
-        raise InputError("the input is empty")
+        raise InputError("the input is empty; expected a ResourceList or manifests")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in data[:4]:
-        raise InputError("the input is UTF-16 or UTF-32; only UTF-8 is read")
+        raise InputError("the input is UTF-16 or UTF-32: save it as UTF-8")
     try:
         found = _read_list(data, bom) or _read_stream(data, bom)
         _check_anchors(found, kinds)
@@ -87,7 +87,7 @@ def _read_stream(data: bytes, bom: bytes) -> Pieces:
     if "ResourceList" in kinds:
         raise CannotCut
     if all(kind is None for kind in kinds):
-        raise InputError("the input has no document")
+        raise InputError("the input has no document; expected a ResourceList or manifests")
     return Pieces(data, bom, starts, kinds, None, len(data))
 
 
@@ -96,15 +96,15 @@ def _read_whole(data: bytes, bom: bytes) -> Whole:
         source = Source(data.decode())
     except UnicodeDecodeError as error:
         where = place(data[: error.start].decode(), len(data[: error.start].decode()))
-        raise InputError(f"not UTF-8: byte 0x{data[error.start]:02x}", *where) from None
+        raise InputError(f"not UTF-8 (byte 0x{data[error.start]:02x}): save it as UTF-8", *where) from None
     lists = [root for root in source.roots if _is_list(root)]
     if lists:
         others = [root for root in source.roots if root is not lists[0]]
         if others:
-            raise InputError("another document beside the ResourceList", *source.place(others[0].start))
+            raise InputError("another document beside the ResourceList: take it out", *source.place(others[0].start))
         _check_list(source)
     elif all(is_null(root) for root in source.roots):
-        raise InputError("the input has no document")
+        raise InputError("the input has no document; expected a ResourceList or manifests")
     return Whole(data, bom, source, bool(lists))
 
 
@@ -120,9 +120,9 @@ def _check_list(source: Source) -> None:
     found = only(source, "apiVersion")
     version = text(deref(found)) if found is not None else None
     if version not in VERSIONS:
-        stated = f"of apiVersion {version!r}, not" if version else "without apiVersion, expected"
+        stated = f"of apiVersion {version!r}" if version else "without apiVersion"
         where = source.place((found or source.roots[0]).start)
-        raise InputError(f"a ResourceList {stated} one of {', '.join(VERSIONS)}", *where)
+        raise InputError(f"a ResourceList {stated} cannot be read: write one of {', '.join(VERSIONS)}", *where)
 
 
 def _check_anchors(found: Pieces, kinds: Collection[str] | None) -> None:

@@ -104,11 +104,11 @@ def _failed(error: Exception, name: str) -> Answer:
 
         return Answer(UNREADABLE, (), "".join(format_exception(error)).splitlines())
     if isinstance(error, InputError):
-        return _unreadable(f"{name}: {error}")
+        return _unreadable(error.at(name))
     if isinstance(error, Malformed):
         return _unreadable(f"{name}: {error.message}")
     if isinstance(error, RecursionError):
-        return _unreadable(f"{name}: the input is nested too deeply")
+        return _unreadable(f"{name}: the input is nested too deeply to be read")
     kind = type(error).__name__
     return _unreadable(
         f"internal error, {kind}: {error}. Nothing was written. "
@@ -164,13 +164,13 @@ def filter_main(process: Process, kinds: Collection[str] | None = None) -> int:
         return _say([f"[error] cannot write to stdout: {error.strerror}"], UNREADABLE)
     try:
         if sys.stdin is None:
-            raise InputError("stdin is closed")
+            raise InputError("it is closed")
         reply = answer(read_input(sys.stdin.buffer), process, kinds)
         return finish(out, reply)
     except InputError as error:
-        return _say([f"[error] {error}"], UNREADABLE)
+        return _say([f"[error] {error.at('stdin')}"], UNREADABLE)
     except OSError as error:
-        return _say([f"[error] cannot read stdin: {error.strerror}"], UNREADABLE)
+        return _say([f"[error] stdin: cannot be read: {error.strerror}"], UNREADABLE)
     except MemoryError:
         pass
     except KeyboardInterrupt:

@@ -120,9 +120,10 @@ def test_folders_are_searched_for_manifests(tmp_path):
         "app/deep/er/b.yml",
     ]
     assert done.stdout.decode().splitlines() == ["app/a.yaml", "app/c.json", "app/deep/er/b.yml"]
-    assert done.stderr == (
-        "[warning] app/latin.yaml:1: left alone: not UTF-8: byte 0xff\n4 files left alone: no Kubernetes manifest\n"
-    )
+    assert done.stderr.splitlines() == [
+        "[warning] app/latin.yaml:1: left alone: not UTF-8 (byte 0xff): save it as UTF-8",
+        "4 files left alone: no Kubernetes manifest",
+    ]
 
 
 def test_a_folder_of_editors_and_links(tmp_path):

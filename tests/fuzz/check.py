@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 DEEP = 20_000  # Python's recursion limit while the oracle walks, which is nested itself
 # What a readable list or stream may be refused for: its configuration, its root, its size, forms no host writes.
 _FAIR = re.compile(
-    r"functionConfig|\[error\] (?:spec|data|metadata)\b|config\.yaml:|:\d+: |expected kind|"
-    r"ResourceList|nested deeper|cannot be edited|no document"
+    r"functionConfig|\[error\] (?:spec|data|metadata)\b|config\.yaml:|:\d+: (?:spec|data|metadata|kind|apiVersion)\b|"
+    r"expected kind|ResourceList|nested deeper|cannot be edited|no document"
 )
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -21,7 +21,7 @@ REJECTED = {
     "second empty document": "another document",
     "empty key": "not YAML",
     "in target: empty key": "not YAML",
-    "null item": "no mapping",
+    "null item": "an item must be a mapping, not null",
 }
 SHARED_TEMPLATE = "template alias leader/worker"  # one text for both roles, so the rank comes from LWS (contract T8)
 NAME = r'"?MODELPLANE_(?:LEADER_ADDRESS|RANK)"?'

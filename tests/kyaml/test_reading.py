@@ -15,66 +15,66 @@ LWS = workload("- name: c\n")
 @pytest.mark.parametrize(
     ("data", "message", "reason"),
     [
-        (b"a: b: c\n", "line 1: not YAML: mapping values are not allowed in this context", "not YAML"),
-        (b"just text\n", "line 1: a document that is no mapping", "a word"),
-        (b"kind: A\n---\n- b\n", "line 3: a document that is no mapping", "a list among documents"),
+        (b"a: b: c\n", "stdin:1: not YAML: mapping values are not allowed in this context", "not YAML"),
+        (b"just text\n", "stdin:1: a document must be a mapping", "a word"),
+        (b"kind: A\n---\n- b\n", "stdin:3: a document must be a mapping", "a list among documents"),
         (
             f"{HEAD}{ITEM}  data: {{a: [b\n".encode(),
-            "line 9: not YAML: did not find expected",
+            "stdin:9: not YAML: did not find expected",
             "truncated in a bracket",
         ),
-        (f'{HEAD}{ITEM}  data: {{a: "b\n'.encode(), "line 9: not YAML: found unexpected end", "truncated in a quote"),
-        (f"{HEAD}{ITEM}  data\n".encode(), "line 9: not YAML: could not find expected ':'", "truncated in a key"),
-        (f"{HEAD[:-7]}{LWS[:0]}".encode(), "line 1: the ResourceList has no items", "no items"),
-        (HEAD.encode(), "line 3: items is no list", "items without an item"),
-        (f"{HEAD[:-1]} {{}}\n".encode(), "line 3: items is no list", "items that is a mapping"),
-        (f"{HEAD}{ITEM}- word\n".encode(), "line 8: an item that is no mapping", "an item that is a word"),
-        (f"{HEAD}{ITEM}- [a]\n".encode(), "line 8: an item that is no mapping", "an item that is a list"),
-        (f"{HEAD}{ITEM}-\n".encode(), "line 8: an item that is no mapping", "an item that is null"),
-        (f"{HEAD}{ITEM}items:\n{ITEM}".encode(), "line 8: the ResourceList has the key items twice", "items twice"),
-        (f"{HEAD}{ITEM}kind: ResourceList\n".encode(), "line 8: the ResourceList has the key kind twice", "kind twice"),
+        (f'{HEAD}{ITEM}  data: {{a: "b\n'.encode(), "stdin:9: not YAML: found unexpected end", "truncated in a quote"),
+        (f"{HEAD}{ITEM}  data\n".encode(), "stdin:9: not YAML: could not find expected ':'", "truncated in a key"),
+        (f"{HEAD[:-7]}{LWS[:0]}".encode(), "stdin:1: the ResourceList has no items", "no items"),
+        (HEAD.encode(), "stdin:3: items must be a list", "items without an item"),
+        (f"{HEAD[:-1]} {{}}\n".encode(), "stdin:3: items must be a list", "items that is a mapping"),
+        (f"{HEAD}{ITEM}- word\n".encode(), "stdin:8: an item must be a mapping", "an item that is a word"),
+        (f"{HEAD}{ITEM}- [a]\n".encode(), "stdin:8: an item must be a mapping", "an item that is a list"),
+        (f"{HEAD}{ITEM}-\n".encode(), "stdin:8: an item must be a mapping", "an item that is null"),
+        (f"{HEAD}{ITEM}items:\n{ITEM}".encode(), "stdin:8: the key 'items' stands twice", "items twice"),
+        (f"{HEAD}{ITEM}kind: ResourceList\n".encode(), "stdin:8: the key 'kind' stands twice", "kind twice"),
         (
             f"{HEAD}{ITEM}functionConfig: {{}}\nfunctionConfig: {{}}\n".encode(),
-            "line 9: the ResourceList has the key functionConfig",
+            "stdin:9: the key 'functionConfig' stands",
             "configuration twice",
         ),
-        (f"{HEAD}{ITEM}---\n".encode(), "line 9: another document beside the ResourceList", "a second document"),
+        (f"{HEAD}{ITEM}---\n".encode(), "stdin:9: another document beside the ResourceList", "a second document"),
         (
             f"kind: A\n---\n{HEAD}{ITEM}".encode(),
-            "line 1: another document beside the ResourceList",
+            "stdin:1: another document beside the ResourceList",
             "a first document",
         ),
         (
             f"{HEAD}{ITEM}".replace("io/v1", "io/v2").encode(),
-            "line 1: a ResourceList of apiVersion 'config.kubernetes.io/v2', not",
+            "stdin:1: a ResourceList of apiVersion 'config.kubernetes.io/v2' cannot",
             "an unknown version",
         ),
         (
             f"{HEAD}{ITEM}".partition("\n")[2].encode(),
-            "line 1: a ResourceList without apiVersion, expected one of",
+            "stdin:1: a ResourceList without apiVersion cannot be read: write one of",
             "no version",
         ),
-        (list_of(ITEM) + b"  data: {a: \xff}\n", "line 8: not UTF-8: byte 0xff", "invalid UTF-8"),
+        (list_of(ITEM) + b"  data: {a: \xff}\n", "stdin:8: not UTF-8 (byte 0xff)", "invalid UTF-8"),
         (
             f"{HEAD}{ITEM}  data: {{é: 'a\0b'}}\n".encode(),
-            "line 8: not YAML: the character U+0000 is not allowed",
+            "stdin:8: not YAML: the character U+0000 is not allowed",
             "NUL",
         ),
         (
             f"{HEAD}{ITEM}  data: {{é: 'a\x07b'}}\n".encode(),
-            "line 8: not YAML: the character U+0007 is not allowed",
+            "stdin:8: not YAML: the character U+0007 is not allowed",
             "a bell",
         ),
         (
             f"{HEAD}{LWS}          - *nope\n".encode(),
-            "line 14: not YAML: alias *nope has no anchor before it",
+            "stdin:14: not YAML: alias *nope has no anchor before it",
             "an alias to nothing",
         ),
-        (b"a: !e!x b\n", "line 1: not YAML: found undefined tag handle", "a tag handle"),
-        (b"%YAML 2.0\n---\na: b\n", "line 1: not YAML: found incompatible YAML document", "another YAML"),
+        (b"a: !e!x b\n", "stdin:1: not YAML: found undefined tag handle", "a tag handle"),
+        (b"%YAML 2.0\n---\na: b\n", "stdin:1: not YAML: found incompatible YAML document", "another YAML"),
         (
             b'kind: A\ndata: {a: "\\ud83d"}\n',
-            "line 2: not YAML: found invalid Unicode character escape code",
+            "stdin:2: not YAML: found invalid Unicode character escape code",
             "half a character",
         ),
     ],
@@ -83,7 +83,7 @@ def test_a_message_names_the_line(data, message, reason):
     reply = injected(data)
     assert (reply.status, out(reply)) == (2, b""), reason
     (line,) = reply.errors
-    assert line.startswith(f"[error] stdin: {message}"), line
+    assert line.startswith(f"[error] {message}"), line
     other = injected(data.replace(b"\n", b"\r\n"))
     assert (other.status, other.errors) == (2, reply.errors), "lines count alike with CRLF"
 

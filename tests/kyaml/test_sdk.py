@@ -136,7 +136,7 @@ def raising(error: BaseException) -> Any:
         (planned, 0, HEAD + ITEM.replace("  kind", "  env:\n  - new\n  kind"), "", "an edit"),
         (refusing, 1, HEAD + ITEM + REFUSED, "[error] Thing x: no", "an edit and an error: items as they came"),
         (raising(BadConfig(["one", "two"])), 2, "", "[error] one\n[error] two", "a bad functionConfig"),
-        (raising(InputError("bad", 3)), 2, "", "[error] stdin: line 3: bad", "input that cannot be read"),
+        (raising(InputError("bad", 3)), 2, "", "[error] stdin:3: bad", "input that cannot be read"),
         (raising(Malformed("odd")), 2, "", "[error] stdin: odd", "an item that nobody looked after"),
         (raising(RecursionError()), 2, "", "nested too deeply", "too deep for Python"),
         (raising(MemoryError()), 2, "", "memory", "too large"),
@@ -178,7 +178,7 @@ def test_stray_prints_go_to_stderr(severity, status):
 def test_nothing_on_stdout_for_bad_input():
     done = program("info", b"a: [")
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(b"[error] stdin: line 1: not YAML")
+    assert done.stderr.startswith(b"[error] stdin:1: not YAML")
 
 
 def test_a_closed_stdout():
