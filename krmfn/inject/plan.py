@@ -1,13 +1,16 @@
 """Edits planned over one item, and what YAML aliases make of them (contract T8).
 
 Two containers may be one text: a template that is an alias of another, an env list behind an anchor. Every
-place that the function looks at is put down here, changed or not. Where all of them want the same change it
-is made once, at the anchor; else the alias is replaced by a copy and everything is planned anew.
+place that the function looks at is put down here, changed or not. A text that stands in no other places, with
+all aliases expanded, and for which all of them want the same change, is edited once, at the anchor; else an
+alias is replaced by a copy and everything is planned anew.
 """
 
 from __future__ import annotations
 
-from krmfn.kyaml.access import aliases, deref, key_text, walk
+from bisect import bisect_left
+
+from krmfn.kyaml.access import key_text, walk
 from krmfn.kyaml.edit import ListEdit, edit_list
 from krmfn.kyaml.expand import expand_alias
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
@@ -19,27 +22,29 @@ if TYPE_CHECKING:
     from krmfn.kyaml.access import Slot
     from krmfn.kyaml.resourcelist import Resource
     from krmfn.kyaml.source import Source
-    from krmfn.kyaml.tree import Node
+    from krmfn.kyaml.tree import Collection, Node
 
 NOTHING = ListEdit()
 
 
 class Site(NamedTuple):
-    """A list under ``key`` that may change. ``trail``: the aliases that lead to it; ``slot`` None: it is missing."""
+    """A list that may change, ``key`` of ``mapping``, or of the one merged into it that ``slot`` tells.
+
+    ``text`` is what is edited: the list, or where it is missing or null the mapping. ``trail``: the aliases that
+    lead to it.
+    """
 
     mapping: Mapping
     key: str
     slot: Slot | None
+    text: Collection
     trail: tuple[Alias, ...]
     change: ListEdit
 
     @property
     def identity(self) -> tuple[int, str]:
         """Equal for two sites that are the same text."""
-        if self.slot is None:
-            return id(self.mapping), self.key
-        value = self.slot.value
-        return (id(value), "") if isinstance(value, Sequence) else (id(self.slot.mapping), self.key)
+        return id(self.text), "" if isinstance(self.text, Sequence) else self.key
 
 
 class Plan:
@@ -52,8 +57,14 @@ class Plan:
 
     def add(self, mapping: Mapping, key: str, slot: Slot | None, trail: list[Alias], change: ListEdit) -> None:
         """Puts down what is to happen with a list; ``change`` may be NOTHING."""
-        way = tuple(slot.trail) if slot is not None else tuple(trail)
-        self.sites.append(Site(mapping, key, slot, way, change))
+        text: Collection = mapping
+        if slot is not None:
+            mapping, trail, text = slot.mapping, slot.trail, slot.mapping
+            if isinstance(slot.value, Sequence):
+                text = slot.value
+            elif _is_aliased(slot):
+                trail = trail[:-1]
+        self.sites.append(Site(mapping, key, slot, text, tuple(trail), change))
 
     def changes(self, first: int = 0) -> bool:
         """True where some list is to change, of the sites from the ``first`` on."""
@@ -66,8 +77,7 @@ class Plan:
         """
         if not self.changes() or not resource.source.aliases:
             return False
-        alias = self._conflict() or self._bystander(resource) or self._foreign_anchor(resource)
-        alias = alias or self._orphan(resource)
+        alias = self._conflict() or self._bystander(resource.source) or self._orphan(resource.source)
         if alias is None:
             return False
         expand_alias(resource, alias)
@@ -82,47 +92,31 @@ class Plan:
                 return next(s.trail[0] for s in (site, other) if s.trail)
         return None
 
-    def _bystander(self, resource: Resource) -> Alias | None:
-        """An alias by which something that is no site sees a text that is to change."""
-        changed = [site for site in self.sites if site.change != NOTHING]
-        edited = {id(part) for site in changed for part in _parts(site)}
-        led: dict[int, set[tuple[int, str]]] = {}  # the places that each alias leads to
+    def _bystander(self, source: Source) -> Alias | None:
+        """An alias by which a text that is to change stands in a place that is no site."""
+        changed: dict[tuple[int, str], list[Site]] = {}
         for site in self.sites:
-            for alias in site.trail:
-                led.setdefault(id(alias), set()).add(site.identity)
-        shows: dict[int, bool] = {}
-        for alias in (alias for root in resource.source.roots for alias in aliases(root)):
-            places = led.get(id(alias))
-            others = edited
-            if places:
-                others = {id(part) for site in changed if site.identity not in places for part in _parts(site)}
-            if _reaches(deref(alias), others, {} if places else shows):
-                return alias
+            if site.change != NOTHING:
+                changed.setdefault(site.identity, []).append(site)
+        wanted = {id(sites[0].text) for sites in changed.values()}
+        places = _Places(source, wanted, enough=len(self.sites) + 1)
+        for sites in changed.values():
+            ways = {tuple(map(id, site.trail)) for site in sites}
+            if places.count[id(sites[0].text)] > len(ways):
+                return _in_the_way(source, places, sites)
         return None
 
-    def _foreign_anchor(self, resource: Resource) -> Alias | None:
-        """An alias by which a site is reached that is to change, but whose anchor stands where nothing may change.
-
-        A key ``x-...``, which means nothing to Kubernetes, is there to hold anchors.
-        """
-        direct = {site.identity for site in self.sites if not site.trail}
-        reached = [site for site in self.sites if site.change != NOTHING and site.identity not in direct]
-        if not reached:
-            return None
-        holders = {id(node) for root in resource.source.roots for node in _below_extensions(root)}
-        return next((s.trail[0] for s in reached if not all(id(part) in holders for part in _parts(s))), None)
-
-    def _orphan(self, resource: Resource) -> Alias | None:
-        """An alias to something in an entry that is to go."""
-        gone = {
-            id(part)
-            for site in self.sites
-            if site.slot is not None and isinstance(site.slot.value, Sequence)
-            for index in site.change.drop
-            for part in walk(site.slot.value.items[index])
-        }
-        found = (alias for root in resource.source.roots for alias in aliases(root)) if gone else ()
-        return next((alias for alias in found if id(alias.target) in gone), None)
+    def _orphan(self, source: Source) -> Alias | None:
+        """An alias to something that is to go: in an entry, or a null in whose place a list comes."""
+        gone: set[int] = set()
+        for site in self.sites:
+            if site.slot is None or site.change == NOTHING:
+                continue
+            if isinstance(site.text, Sequence):
+                gone.update(id(part) for index in site.change.drop for part in walk(site.text.items[index]))
+            elif not _is_aliased(site.slot):
+                gone.add(id(site.slot.value))
+        return next((a for a in source.aliases if id(a.target) in gone), None)
 
     def apply(self, source: Source) -> None:
         """Makes the edits on ``source``, each once."""
@@ -132,36 +126,65 @@ class Plan:
                 continue
             done.add(site.identity)
             pair = (site.slot.key, site.slot.value) if site.slot is not None else None
-            edit_list(
-                source,
-                site.mapping if pair is None or site.slot is None else site.slot.mapping,
-                site.key,
-                pair,
-                site.change,
-            )
+            edit_list(source, site.mapping, site.key, pair, site.change)
 
 
-def _reaches(node: Node, wanted: set[int], known: dict[int, bool]) -> bool:
-    """True where one of the ``wanted`` nodes is below ``node``, aliases followed."""
-    if id(node) not in known:
-        known[id(node)] = False  # for an alias inside what it stands for
-        inner = (part.target if isinstance(part, Alias) else part for part in walk(node))
-        known[id(node)] = any(
-            id(part) in wanted or (part is not node and part.anchor is not None and _reaches(part, wanted, known))
-            for part in inner
-        )
-    return known[id(node)]
+def _is_aliased(slot: Slot) -> bool:
+    """True for a value that is an alias in the pair itself."""
+    return bool(slot.trail) and slot.trail[-1].target is slot.value
 
 
-def _below_extensions(root: Node) -> Iterator[Node]:
-    """Everything written below keys that start with ``x-``."""
-    for node in walk(root):
-        for key, value in node.entries if isinstance(node, Mapping) else ():
-            if (key_text(key) or "").startswith("x-"):
-                yield from walk(value)
+class _Places:
+    """How often nodes stand in a text whose aliases are expanded, for the ``wanted`` nodes and all aliases.
+
+    What is below a key ``x-...``, which means nothing to Kubernetes and is there to hold anchors, stands in no
+    place; those of ``shown`` stand in one as they are written. Counts above ``enough`` may be too small.
+    """
+
+    def __init__(self, source: Source, wanted: set[int], enough: int) -> None:
+        self.count: dict[int, int] = {}
+        self.shown: set[int] = set()
+        inside = (alias.target for alias in source.aliases if alias.start < alias.target.end)
+        by_alias = {id(node): enough for node in inside}  # what holds an alias to itself has no end
+        todo: list[tuple[Node, int, bool]] = [(root, 1, True) for root in source.roots]
+        while todo:  # from the end of the text, so that all aliases to a node are known before it
+            node, count, shown = todo.pop()
+            if node.anchor is not None:
+                count = min(count + by_alias.get(id(node), 0), enough)
+            if id(node) in wanted or isinstance(node, Alias):
+                self.count[id(node)] = count
+                if shown:
+                    self.shown.add(id(node))
+            if isinstance(node, Alias):
+                by_alias[id(node.target)] = by_alias.get(id(node.target), 0) + count
+            elif isinstance(node, Sequence):
+                todo += ((item, count, shown) for item in node.items)
+            elif isinstance(node, Mapping):
+                for key, value in node.entries:
+                    holder = (key_text(key) or "").startswith("x-")
+                    todo += ((key, count, shown), (value, 0 if holder else count, shown and not holder))
 
 
-def _parts(site: Site) -> tuple[object, ...]:
-    if site.slot is None:
-        return (site.mapping,)
-    return (site.slot.value,) if isinstance(site.slot.value, Sequence) else (site.slot.mapping, site.slot.value)
+def _in_the_way(source: Source, places: _Places, sites: list[Site]) -> Alias:
+    """The alias to replace where the text of ``sites`` stands in other places too.
+
+    Where it is written in such a place all sites have to leave it. Else an alias that leads to no site is best.
+    """
+    text, trails = sites[0].text, [site.trail for site in sites]
+    if () in trails or id(text) not in places.shown:
+        used = {id(alias) for trail in trails for alias in trail}
+        for alias in _leading_to(text, source.aliases):
+            if places.count[id(alias)] and id(alias) not in used:
+                return alias
+    return min(filter(None, trails), key=len)[0]
+
+
+def _leading_to(node: Node, aliases: list[Alias]) -> Iterator[Alias]:
+    """Those of a text's ``aliases`` that stand for something with ``node`` in it, directly or by other aliases."""
+    starts: list[int] = []
+    for alias in aliases:
+        start, end = alias.target.start, alias.target.end
+        inner = bisect_left(starts, start)
+        if start <= node.start <= node.end <= end or (inner < len(starts) and starts[inner] < end):
+            starts.append(alias.start)
+            yield alias

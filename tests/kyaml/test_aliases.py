@@ -266,17 +266,18 @@ class Sharer:
         return self.part("template", lambda: ("", [f"  {line}" for line in self.pair("spec", self.pod())]), 0.4, 0.4)
 
     def holders(self) -> list[str]:
-        """An extension key that holds anchors."""
+        """A key that holds anchors: an extension key, which may change, or an odd one, which may not."""
         lines = []
         for i in range(self.rnd.randrange(1, 4)):
             part = self.rnd.choice([self.env, self.container, self.containers, self.template, self.pod])()
             lines += [f"  d{i}: {part[0]}".rstrip(), *(f"      {line}" for line in part[1])]
-        return ["x-holders:", *lines]
+        return [self.rnd.choice(["x-holders:", "holders:"]), *lines]
 
     def workload(self) -> str:
         lines = ["apiVersion: leaderworkerset.x-k8s.io/v1", "kind: LeaderWorkerSet", "metadata: {name: w}"]
         lines += self.holders() if self.maybe(0.4) else []
-        lines += ["spec:", "  leaderWorkerTemplate:"]
+        lines += ["spec:", *(f"  {line}" for line in (self.holders() if self.maybe(0.2) else []))]
+        lines.append("  leaderWorkerTemplate:")
         names = ["workerTemplate", "leaderTemplate"][: self.rnd.choice([1, 2])]
         self.rnd.shuffle(names)
         for name in names:
