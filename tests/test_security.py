@@ -6,6 +6,7 @@ import json
 import os
 import re
 import socket
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from krmfn.inject import prelude
-from tests.support import ROOT, run_krmfn
+from tests.support import ROOT, TIMEOUT_SECONDS, krmfn_command, run_krmfn
 
 CONTAINER = """\
         containers:
@@ -266,6 +267,72 @@ def test_special_files(tmp_path):
         server.bind(str(tmp_path / "socket.yaml"))
         assert run_krmfn(b"", "check", str(tmp_path)).status == 0
         assert run_krmfn(b"", "inject", "--in-place", str(tmp_path)).status == 0
+
+
+def test_special_files_that_are_named(tmp_path):
+    """Special files that are named on the command line."""
+    os.mkfifo(tmp_path / "pipe.yaml")
+    process = started(tmp_path, "pipe.yaml")
+    (tmp_path / "pipe.yaml").write_text(LWS)
+    assert finished(process) == (2, b"", "[error] pipe.yaml: cannot be rewritten: it is no regular file\n")
+    assert (tmp_path / "pipe.yaml").is_fifo()
+    process = started(tmp_path, "/dev/zero", KRMFN_MAX_INPUT_BYTES="100")
+    assert finished(process)[2].startswith("[error] /dev/zero: the input is larger than 100 bytes")
+    assert finished(started(tmp_path, "/dev/null"))[2].startswith("[error] /dev/null: the input is empty")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket.yaml"))
+        assert finished(started(tmp_path, "socket.yaml")) == (
+            2,
+            b"",
+            "[error] socket.yaml: No such device or address\n",
+        )
+
+
+@pytest.mark.parametrize("become", ["text", "pipe", "folder", "link", "nothing"])
+def test_files_that_change(tmp_path, become):
+    """A file that changes while it is rewritten."""
+    file, pipe = tmp_path / "a.yaml", tmp_path / "pipe"
+    file.write_text(LWS)
+    (tmp_path / "other.yaml").write_text("other: text\n")
+    os.mkfifo(pipe)
+    process = started(tmp_path, "a.yaml", "pipe")
+    with pipe.open("wb") as end:  # it has read the first file, and waits for this one
+        file.unlink()
+        if become == "text":
+            file.write_text(LWS + "# saved\n")
+        elif become == "pipe":
+            os.mkfifo(file)
+        elif become == "folder":
+            file.mkdir()
+        elif become == "link":
+            file.symlink_to("other.yaml")
+        end.write(b"no: manifest\n")
+    status, out, errors = finished(process)
+    assert (status, out) == (2, b"")
+    assert "[error] a.yaml: cannot be rewritten: " in errors
+    kind = stat.S_IFMT(file.lstat().st_mode) if become != "nothing" else 0
+    assert kind == {"text": stat.S_IFREG, "pipe": stat.S_IFIFO, "folder": stat.S_IFDIR, "link": stat.S_IFLNK}.get(
+        become, 0
+    )
+    assert become != "text" or file.read_text() == LWS + "# saved\n"
+    assert (tmp_path / "other.yaml").read_text() == "other: text\n"
+    assert {path.name for path in tmp_path.iterdir()} - {"a.yaml"} == {"other.yaml", "pipe"}
+
+
+def started(folder: Path, *paths: str, **env: str) -> subprocess.Popen[bytes]:
+    """``krmfn inject --in-place`` in a folder."""
+    return subprocess.Popen(
+        [krmfn_command(), "inject", "--in-place", *paths],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env={**os.environ, **env},
+    )
+
+
+def finished(process: subprocess.Popen[bytes]) -> tuple[int, bytes, str]:
+    out, errors = process.communicate(timeout=TIMEOUT_SECONDS)
+    return process.returncode, out, errors.decode()
 
 
 def test_configuration_in_the_stream():
