@@ -18,7 +18,7 @@ from krmfn.options import Parser, add_config, settings_from
 from krmfn.output import complain, is_terminal, put, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from krmfn.kyaml.resourcelist import Resource
     from krmfn.settings import Settings
@@ -47,6 +47,13 @@ class Place(NamedTuple):
     column: int
 
 
+class _File(NamedTuple):
+    """A file that was read, and the codes that its settings ignore."""
+
+    name: str
+    ignore: Collection[str]
+
+
 class Checked(NamedTuple):
     """What was read: places worst first, the number of manifest files and of workloads.
 
@@ -70,8 +77,8 @@ def check_command(words: Sequence[str]) -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="infos too")
     add_config(parser)
     options = parser.parse_args(list(words))
-    settings = settings_from(options.config)
-    done = check_files(options.paths, settings, options.config is not None, options.require_injected)
+    settings = settings_from(options.config) if options.config else None
+    done = check_files(options.paths, settings, options.require_injected)
     say(*done.left)
     complain(done.unreadable)
     shown = [p for p in done.places if options.verbose or options.output == "json" or p.finding.severity != INFO]
@@ -84,19 +91,19 @@ def check_command(words: Sequence[str]) -> int:
     return FINDINGS if ERROR in severities or (options.strict and doubtful) else OK
 
 
-def check_files(paths: Sequence[str], settings: Settings, configured: bool, injected: bool) -> Checked:
+def check_files(paths: Sequence[str], settings: Settings | None, injected: bool) -> Checked:
     """Checks all manifests in files and folders together, so that a ConfigMap in one file is seen from another.
 
-    ``configured``: ``settings`` come from the user, and not from a list's own functionConfig.
+    ``settings``: None for those that come with a list.
     """
     whole = function.Outcome([], [], [], [])
     items: list[Resource] = []
-    names: dict[int, str] = {}
+    files: dict[int, _File] = {}
     unreadable: list[str] = []
     left: list[str] = []
     progress = _Progress()
     for (path, named), data in read_files(paths):
-        progress.step(len(names))
+        progress.step(len(files))
         try:
             if not is_manifest(data) and not named:
                 continue
@@ -107,18 +114,25 @@ def check_files(paths: Sequence[str], settings: Settings, configured: bool, inje
             elif is_broken(data):
                 left.append(left_alone(path, error))
             continue
-        names[id(found)] = shown_name(path)
-        own = settings if configured else settings_of(found)
+        name = shown_name(path)
+        own = settings_of(found, name) if settings is None else settings
+        files[id(found)] = _File(name, own.ignore)
+        before = len(whole.workloads)
         for item in found.items:
             whole.extend(function.inject_item(item, own._replace(mode="Validate")))
+        if settings is None:
+            whole.findings.extend(function.unused_rules(whole.workloads[before:], own))
         items += found.items
     progress.done()
-    whole.findings.extend(function.bystanders(items, whole, settings))
+    if settings is not None:
+        whole.findings.extend(function.unused_rules(whole.workloads, settings))
+    whole.findings.extend(function.bystanders(items, whole))
     if injected:
         whole.findings.extend(_not_injected(whole))
-    kept = [f for f in whole.findings if f.severity == ERROR or f.code not in settings.ignore]
-    places = sorted((_place(f, names) for f in kept), key=lambda p: SEVERITIES.index(p.finding.severity))
-    return Checked(places, len(names), len(whole.workloads), unreadable, left)
+    found_in = ((f, files[id(f.resource.owner)]) for f in whole.findings)
+    kept = (_place(f, file.name) for f, file in found_in if f.severity == ERROR or f.code not in file.ignore)
+    places = sorted(kept, key=lambda p: SEVERITIES.index(p.finding.severity))
+    return Checked(places, len(files), len(whole.workloads), unreadable, left)
 
 
 def _not_injected(outcome: function.Outcome) -> Iterable[Finding]:
@@ -129,13 +143,13 @@ def _not_injected(outcome: function.Outcome) -> Iterable[Finding]:
         yield from report.found
 
 
-def _place(finding: Finding, names: dict[int, str]) -> Place:
+def _place(finding: Finding, name: str) -> Place:
     item = finding.resource
     line, column = item.source.place(max(finding.position, item.node.start))
     path, _ = item.file
     if path:  # a list from kpt names the user's own file, and its lines are the list's
         return Place(finding, path, 0, 0)
-    return Place(finding, names[id(item.owner)], line, column)
+    return Place(finding, name, line, column)
 
 
 class _Progress:

@@ -13,7 +13,7 @@ import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.function import KINDS
-from krmfn.host import process_with
+from krmfn.host import process_with, settings_of
 from krmfn.kyaml.errors import InputError
 from krmfn.kyaml.resourcelist import BOM, read
 from krmfn.kyaml.results import clean
@@ -23,8 +23,10 @@ from krmfn.options import Parser, add_config, settings_from
 from krmfn.output import complain, put, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from krmfn.kyaml.resourcelist import ResourceList
+    from krmfn.kyaml.results import Result
     from krmfn.settings import Settings
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -63,12 +65,12 @@ def inject_command(words: Sequence[str]) -> int:
     parser.add_argument("paths", metavar="FILE|DIR", nargs="+", help="a file, a folder, or - for stdin")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--in-place", action="store_true", help="rewrite the files that change")
-    how.add_argument("--diff", action="store_true", help="print a unified diff instead of the result")
+    how.add_argument("--diff", action="store_true", help="print a patch for `git apply` or `patch -p1`")
     add_config(parser)
     options = parser.parse_args(list(words))
     if options.in_place and "-" in options.paths:
         parser.error("--in-place needs files, not stdin")
-    settings = settings_from(options.config)
+    settings = settings_from(options.config) if options.config else None
     done, status, others = _run(options.paths, settings)
     if others:
         say(f"{others} file{'s' * (others > 1)} left alone: no Kubernetes manifest")
@@ -164,8 +166,11 @@ def shown_name(path: str) -> str:
     return "stdin" if path == "-" else path
 
 
-def _run(paths: Sequence[str], settings: Settings) -> tuple[list[Done], int, int]:
-    """Runs the function on each file: results, exit status, and how many files are no manifests."""
+def _run(paths: Sequence[str], settings: Settings | None) -> tuple[list[Done], int, int]:
+    """Runs the function on each file: results, exit status, and how many files are no manifests.
+
+    ``settings``: None for those that come with a list.
+    """
     done, status, others = [], OK, 0
     for (path, named), data in read_files(paths):
         try:
@@ -180,12 +185,20 @@ def _run(paths: Sequence[str], settings: Settings) -> tuple[list[Done], int, int
             else:
                 others += 1
             continue
-        reply = answer(data, process_with(settings), KINDS, shown_name(path))
+        name = shown_name(path)
+        reply = answer(data, _process(settings, name), KINDS, name, file=True)
         say(*reply.errors)
         status = max(status, reply.status)
         if reply.status == 0:
             done.append(Done(path, data, b"".join(reply.out)))
     return done, status, others
+
+
+def _process(settings: Settings | None, name: str) -> Callable[[ResourceList], list[Result]]:
+    def run(items: ResourceList) -> list[Result]:
+        return process_with(settings_of(items, name) if settings is None else settings)(items)
+
+    return run
 
 
 def _print(done: list[Done], diff: bool) -> int:
@@ -216,11 +229,25 @@ def _diff(path: str, before: bytes, after: bytes) -> bytes:
     import difflib
 
     old, new = (re.findall(r"[^\n]*\n|[^\n]+", text.decode("utf-8")) for text in (before, after))
-    name = clean(path)
-    lines = difflib.unified_diff(old, new, name, name, tofiledate="(injected)")
+    lines = difflib.unified_diff(old, new, _name_in_diff("a/", path), _name_in_diff("b/", path))
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     ).encode()
+
+
+def _name_in_diff(side: str, path: str) -> str:
+    """A file's name as ``git apply`` and ``patch -p1`` read it, in the current folder where it is below that."""
+    if path == "-":
+        return path
+    below = os.path.relpath(path)
+    name = side + (os.path.abspath(path)[1:] if below.startswith(os.pardir + os.sep) else below)
+    if clean(name) != name or '"' in name or "\\" in name:  # git's own way to write such a name
+        return '"' + "".join(_in_quotes(byte) for byte in os.fsencode(name)) + '"'
+    return f"{name}\t" if " " in name else name
+
+
+def _in_quotes(byte: int) -> str:
+    return chr(byte) if 0x20 <= byte < 0x7F and byte not in b'"\\' else f"\\{byte:03o}"
 
 
 def _write(done: list[Done]) -> int:

@@ -63,23 +63,27 @@ def inject(items: ResourceList, settings: Settings) -> Outcome:
     whole = Outcome([], [], [], [])
     for item in items.items:
         whole.extend(inject_item(item, settings))
-    whole.findings.extend(bystanders(items.items, whole, settings))
+    whole.findings.extend([*unused_rules(whole.workloads, settings), *bystanders(items.items, whole)])
     return whole._replace(findings=[f for f in whole.findings if f.severity == ERROR or f.code not in settings.ignore])
 
 
-def bystanders(items: list[Resource], outcome: Outcome, settings: Settings) -> list[Finding]:
-    """What concerns several items: other items that use our variables, rules that match nothing."""
-    found: list[Finding] = []
-    if settings.roles:
-        from krmfn.backends.grove import unused_rules
+def unused_rules(found: list[Workload], settings: Settings) -> list[Finding]:
+    """The rules of the settings that match nothing in any of the workloads."""
+    if not settings.roles:
+        return []
+    from krmfn.backends import grove
 
-        found += unused_rules(outcome.workloads, settings)
+    return grove.unused_rules(found, settings)
+
+
+def bystanders(items: list[Resource], outcome: Outcome) -> list[Finding]:
+    """What concerns several items: others than the workloads that use our variables."""
     owners = {id(item.owner): item.owner for item in items}
-    if any(PREFIX.encode() in owner.data for owner in owners.values()):
-        from krmfn.lint import check_bystanders
+    if not any(PREFIX.encode() in owner.data for owner in owners.values()):
+        return []
+    from krmfn.lint import check_bystanders
 
-        found += check_bystanders(items, outcome.templates, outcome.workloads)
-    return found
+    return check_bystanders(items, outcome.templates, outcome.workloads)
 
 
 def inject_item(item: Resource, settings: Settings) -> Outcome:

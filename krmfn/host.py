@@ -36,19 +36,20 @@ def process_with(settings: Settings) -> Callable[[ResourceList], list[Result]]:
     return run
 
 
-def settings_of(items: ResourceList) -> Settings:
-    """The settings in a list's functionConfig. Raises BadConfig."""
+def settings_of(items: ResourceList, name: str = "stdin") -> Settings:
+    """The settings in a list's functionConfig; ``name`` is the list's in messages. Raises BadConfig."""
     node = items.function_config
     if node is None:
         return DEFAULTS
     try:
         have = annotations_of(node)
     except Malformed as error:
-        raise _bad(node, error, lambda at: f"stdin:{items.config_place(at)[0]}") from None
+        raise _bad(node, error, lambda at: f"{name}:{items.config_place(at)[0]}") from None
     path = have.get("config.kubernetes.io/path")
     # What kustomize calls a path is made up, and it has put the config through its own writer.
-    name = path if path and not have.get("config.kubernetes.io/function") else "stdin"
-    return load_settings(node, lambda at: f"{name}:{items.config_place(at)[0]}" if name == "stdin" else name)
+    if path and not have.get("config.kubernetes.io/function"):
+        return load_settings(node, lambda at: path)
+    return load_settings(node, lambda at: f"{name}:{items.config_place(at)[0]}")
 
 
 def settings_in(data: bytes, name: str) -> Settings:

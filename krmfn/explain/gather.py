@@ -89,7 +89,7 @@ def read_input(name: str, data: bytes, settings: Settings | None, inputs: list[I
     """
     items = read(data, KINDS)
     if any(item.kind in KINDS or item.kind == "ConfigMap" for item in items.items):
-        own = (settings_of(items) if settings is None else settings)._replace(mode="Inject")
+        own = (settings_of(items, name) if settings is None else settings)._replace(mode="Inject")
         outcome = inject(items, own)
         if outcome.changed:
             items = read(b"".join(items.render([])), KINDS)

@@ -67,10 +67,11 @@ class ResourceList:
         """Puts ``source`` in place of the one that ``changed`` stands in."""
         raise NotImplementedError
 
-    def render(self, results: list[dict[str, Any]], echo: bool = False) -> Iterator[bytes | memoryview]:
+    def render(self, results: list[dict[str, Any]] | None, echo: bool = False) -> Iterator[bytes | memoryview]:
         """The output, as parts to be written one after the other; with ``echo`` the items as they came.
 
-        ``results`` goes into a ResourceList in place of what stood there; a plain stream carries none.
+        ``results`` goes into a ResourceList in place of what stood there, which stays with None; a plain stream
+        carries none.
         """
         raise NotImplementedError
 
@@ -115,12 +116,13 @@ class Pieces(ResourceList):
         changed.link(source, None)
         changed.rewritten = True
 
-    def render(self, results: list[dict[str, Any]], echo: bool = False) -> Iterator[bytes | memoryview]:
+    def render(self, results: list[dict[str, Any]] | None, echo: bool = False) -> Iterator[bytes | memoryview]:
         data = memoryview(self.data)
         at = 0
         around = self.around.copy() if self.around is not None else None
         if around is not None:
-            place_results(around, results)
+            if results is not None:
+                place_results(around, results)
             yield self.bom + around.render(0, self.head).encode()
             at = self.items[0].start
         elif self.bom:
@@ -176,9 +178,9 @@ class Whole(ResourceList):
         self.source = source
         self._link()
 
-    def render(self, results: list[dict[str, Any]], echo: bool = False) -> Iterator[bytes | memoryview]:
+    def render(self, results: list[dict[str, Any]] | None, echo: bool = False) -> Iterator[bytes | memoryview]:
         source = (self.original if echo else self.source).copy(edited=not echo)
-        if self.is_list:
+        if self.is_list and results is not None:
             place_results(source, results)
         if self.bom:
             yield self.bom

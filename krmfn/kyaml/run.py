@@ -63,24 +63,31 @@ class Answer:
         self.results = list(results)
 
 
-def answer(data: bytes, process: Process, kinds: Collection[str] | None = None, name: str = "stdin") -> Answer:
+def answer(
+    data: bytes,
+    process: Process,
+    kinds: Collection[str] | None = None,
+    name: str = "stdin",
+    file: bool = False,
+) -> Answer:
     """Reads ``data``, runs ``process`` over it and gives the answer; never raises for bad input.
 
     With an error among the results a ResourceList goes out with its items as they came, and anything
     else not at all, so that nothing half done goes through a pipe. ``kinds`` are the kinds that ``process``
-    looks into (None: all). ``name`` stands for the input in messages.
+    looks into (None: all). ``name`` stands for the input in messages. ``file``: the input is a file of the
+    user's; a ResourceList in it is treated as documents are, and keeps the results that it came with.
     """
     try:
         items = read(data, kinds)
         results = sort(process(items))
         bad = any(result.rank == 0 for result in results)
-        shown = "" if items.is_list else name
-        lines = [result.line(shown) for result in results if result.severity != "info"]
+        hosted = items.is_list and not file
+        lines = [result.line("" if hosted else name) for result in results if result.severity != "info"]
         if len(data) > _SLOW and not yaml.__with_libyaml__:
             lines.append("note: PyYAML has no libyaml here, so reading takes some 30 times longer")
-        if bad and not items.is_list:
+        if bad and not hosted:
             return Answer(FINDINGS, (), lines, results)
-        out = list(items.render([result.data() for result in results], echo=bad))
+        out = list(items.render([result.data() for result in results] if hosted else None, echo=bad))
         return Answer(FINDINGS if bad else OK, out, lines, results)
     except BadConfig as error:
         return _unreadable(*error.messages)

@@ -76,7 +76,7 @@ def test_stdin_is_a_dash(tmp_path):
     done = krmfn(tmp_path, "-", stdin=lws("").encode())
     assert done.stdout.decode() == inject(lws("")).text
     assert krmfn(tmp_path, "-", "-", stdin=lws("").encode()).stdout == done.stdout
-    assert krmfn(tmp_path, "--diff", "-", stdin=lws("").encode()).stdout.startswith(b"--- -\n+++ -\t(injected)\n")
+    assert krmfn(tmp_path, "--diff", "-", stdin=lws("").encode()).stdout.startswith(b"--- -\n+++ -\n")
     refused = krmfn(tmp_path, "--in-place", "-", stdin=lws("").encode())
     assert (refused.status, refused.stdout) == (2, b"")
 
@@ -228,25 +228,105 @@ def test_in_place_writes_nothing_if_any_file_has_an_error(tmp_path, bad):
     assert krmfn(tmp_path, "--diff", "a.yaml", "b.yaml").stdout == b""
 
 
-def test_in_place_of_a_resource_list(tmp_path):
-    text = resource_list(lws(""))
+OWN_RESULTS = "results:  # of another function\n- message:   as it was\n"
+DOUBTFUL = lws("command: [vllm, '${MODELPLANE_RANK}']")
+WHOLE = resource_list(DOUBTFUL)
+
+
+@pytest.mark.parametrize(
+    ("text", "results", "reason"),
+    [
+        (WHOLE, "", "a list without results gets none"),
+        (WHOLE + OWN_RESULTS, OWN_RESULTS, "behind the items"),
+        (WHOLE.replace("items:", f"{OWN_RESULTS}items:"), OWN_RESULTS, "before the items"),
+        (WHOLE.replace("items:", "items: &i") + "results:\n- *i\n", "results:\n- ", "results that show the items"),
+        (json.dumps({**yaml.safe_load(WHOLE), "results": [{"message": "m"}]}), '"results": [{"message": "m"}]', "JSON"),
+    ],
+)
+def test_T6_a_resource_list_in_a_file(tmp_path, text, results, reason):
+    """Findings go to stderr alone; the file's own results are text like any other, so a second run changes nothing."""
     write(tmp_path, {"list.yaml": text})
-    krmfn(tmp_path, "--in-place", "list.yaml")
-    once = read(tmp_path)["list.yaml"]
-    krmfn(tmp_path, "--in-place", "list.yaml")
-    krmfn(tmp_path, "--in-place", "list.yaml")
-    assert yaml.safe_load(once)["items"] == yaml.safe_load(read(tmp_path)["list.yaml"])["items"]
+    printed, diff = krmfn(tmp_path, "list.yaml"), krmfn(tmp_path, "--diff", "list.yaml")
+    done = krmfn(tmp_path, "--in-place", "list.yaml")
+    after = read(tmp_path)["list.yaml"].decode()
+    assert after.count("results") == (1 if results else 0), reason
+    assert results in after, reason
+    assert ADDRESS in after
+    for run in (printed, diff, done):
+        assert (run.status, run.stderr) == (0, done.stderr)
+    assert done.stderr.startswith("[warning] list.yaml: LeaderWorkerSet tiny: "), "the file is named"
+    assert printed.stdout.decode().rstrip("\n") == after.rstrip("\n")
+    again = krmfn(tmp_path, "--in-place", "list.yaml")
+    assert (again.status, again.stdout, again.stderr) == (0, b"", done.stderr)
+    assert krmfn(tmp_path, "--diff", "list.yaml").stdout == b""
+    assert read(tmp_path)["list.yaml"].decode() == after
+    checked = run_krmfn(b"", "check", "--require-injected", "list.yaml", cwd=tmp_path)
+    assert checked.status == 0, checked.stdout
+
+
+def test_a_resource_list_in_a_file_that_has_an_error(tmp_path):
+    write(tmp_path, {"list.yaml": resource_list(BROKEN)})
+    for words in ((), ("--diff",), ("--in-place",)):
+        done = krmfn(tmp_path, *words, "list.yaml")
+        assert (done.status, done.stdout) == (1, b"")
+        assert done.stderr.startswith("[error] list.yaml: PodCliqueSet gang: ")
+
+
+CONFIG = "functionConfig:\n  apiVersion: fn.modelplane.ai/v1alpha1\n  kind: ModelplaneEnv\n  spec:\n    {}\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        ("ignore: [braces-without-shell]", "codes that are not told"),
+        ("lws: {version: 0.5.0}", "another form"),
+        ("mode: Validate", "nothing is changed"),
+        ("grove: {roles: [{clique: none-such, role: leader}]}", "a rule"),
+    ],
+)
+def test_a_resource_list_in_a_file_brings_its_configuration(tmp_path, spec, reason):
+    """As it does through the filter; ``--config`` goes before it. ``check`` sees the file alike."""
+    text = resource_list(DOUBTFUL, pcs("command: [/engine]")) + CONFIG.format(spec)
+    write(tmp_path, {"list.yaml": text, "none.txt": ""})
+    done = krmfn(tmp_path, "list.yaml")
+    filtered = run_krmfn(text.encode())
+    assert done.stdout == filtered.stdout.split(b"results:\n")[0], reason
+    assert done.stderr.replace(" list.yaml:", "") == filtered.stderr, reason
+    told = json.loads(run_krmfn(b"", "check", "-o", "json", "list.yaml", cwd=tmp_path).stdout)["findings"]
+    codes = {(found["severity"], found["code"]) for found in told if found["severity"] != "info"}
+    assert codes == {(line.split("]")[0][1:], line.split("[")[-1][:-1]) for line in done.stderr.splitlines()}, reason
+    given = krmfn(tmp_path, "--config", "none.txt", "list.yaml")
+    assert "braces-without-shell" in given.stderr
+    assert "unused" not in given.stderr
+    plain = krmfn(
+        tmp_path, "--config", "none.txt", "-", stdin=resource_list(DOUBTFUL, pcs("command: [/engine]")).encode()
+    )
+    assert given.stdout == plain.stdout + CONFIG.format(spec).encode(), reason
+
+
+def test_a_configuration_in_a_file_that_is_wrong(tmp_path):
+    write(tmp_path, {"list.yaml": resource_list(lws("")) + CONFIG.format("nonsense: 1"), "a.yaml": lws("")})
+    line = len(read(tmp_path)["list.yaml"].splitlines())
+    done = krmfn(tmp_path, "list.yaml", "a.yaml")
+    assert (done.status, done.stdout) == (2, b"")
+    assert done.stderr.startswith(f"[error] list.yaml:{line}: spec.nonsense: ")
+    for command in ("check", "explain"):
+        told = run_krmfn(b"", command, "list.yaml", cwd=tmp_path)
+        assert (told.status, told.stderr) == (2, done.stderr), command
 
 
 # -- --diff
 
 
 def patched(folder: Path, diff: bytes) -> dict[str, bytes]:
-    """The files of a copy of the folder after ``git apply``."""
-    copy = folder.parent / "copy"
-    shutil.copytree(folder, copy)
-    subprocess.run([need("git"), "apply", "-p0", "--whitespace=nowarn"], cwd=copy, input=diff, check=True)
-    return read(copy)
+    """The files of a copy of the folder after ``git apply`` and, the same, after ``patch``."""
+    programs = {"git": ["apply", "--whitespace=nowarn"], "patch": ["-p1", "--quiet"]}
+    for program, words in programs.items():
+        shutil.copytree(folder, folder.parent / program)
+        subprocess.run([need(program), *words], cwd=folder.parent / program, input=diff, check=True)
+    by_git, by_patch = (read(folder.parent / program) for program in programs)
+    assert by_git == by_patch
+    return by_git
 
 
 def test_diff_is_a_patch_that_gives_what_in_place_writes(tmp_path):
@@ -254,7 +334,7 @@ def test_diff_is_a_patch_that_gives_what_in_place_writes(tmp_path):
     write(
         folder,
         {
-            "a b/two words.yaml": lws(""),
+            "x y/two words.yaml": lws(""),
             "crlf.yaml": lws("").replace("\n", "\r\n"),
             "no-end.yaml": lws("args: [a]").rstrip("\n"),
             "null-at-end.yaml": lws("env:").rstrip("\n"),
@@ -263,12 +343,45 @@ def test_diff_is_a_patch_that_gives_what_in_place_writes(tmp_path):
             "x.json": json.dumps(yaml.safe_load(lws(""))),
         },
     )
-    diff = krmfn(folder, "--diff", *sorted(os.listdir(folder)))
-    assert diff.status == 0, diff.stderr
-    assert b"ready.yaml" not in diff.stdout
-    expected = patched(folder, diff.stdout)
+    shown = [krmfn(folder, "--diff", *names) for names in (["."], sorted(os.listdir(folder)), [str(folder)])]
+    for diff in shown:
+        assert (diff.status, diff.stderr) == (0, "")
+        assert sorted(diff.stdout.splitlines()) == sorted(shown[0].stdout.splitlines()), (
+            "for the current folder, always"
+        )
+    assert b"ready.yaml" not in shown[0].stdout
+    expected = patched(folder, shown[0].stdout)
     assert krmfn(folder, "--in-place", ".").status == 0
     assert read(folder) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "reason"),
+    [
+        ("a.yaml", b"--- a/a.yaml\n+++ b/a.yaml\n", "as git does it"),
+        ("a b.yaml", b"--- a/a b.yaml\t\n+++ b/a b.yaml\t\n", "a blank: patch finds the end of the name by a tab"),
+        ("é.yaml", "--- a/é.yaml\n+++ b/é.yaml\n".encode(), "letters of any language"),
+        ('"q".yaml', b'--- "a/\\042q\\042.yaml"\n+++ "b/\\042q\\042.yaml"\n', "quotes"),
+        ("back\\.yaml", b'--- "a/back\\134.yaml"\n+++ "b/back\\134.yaml"\n', "a backslash"),
+        ("b\x1b[2J\n.yaml", b'--- "a/b\\033[2J\\012.yaml"\n+++ "b/b\\033[2J\\012.yaml"\n', "what moves a cursor"),
+        ("‮.yaml", b'--- "a/\\342\\200\\256.yaml"\n+++ "b/\\342\\200\\256.yaml"\n', "what turns text around"),
+        (os.fsdecode(b"\xff.yaml"), b'--- "a/\\377.yaml"\n+++ "b/\\377.yaml"\n', "no UTF-8"),
+    ],
+)
+def test_diff_of_a_file_with_an_odd_name(tmp_path, name, shown, reason):
+    folder = tmp_path / "app"
+    write(folder, {name: lws("")})
+    diff = krmfn(folder, "--diff", name)
+    assert diff.stdout.startswith(shown), reason
+    assert patched(folder, diff.stdout) == {name: READY.encode()}, reason
+
+
+def test_diff_of_a_file_that_is_not_below(tmp_path):
+    write(tmp_path, {"a.yaml": lws(""), "app/b.yaml": lws("")})
+    name = f"{tmp_path}/a.yaml"
+    for shown in (name, "../a.yaml"):
+        diff = krmfn(tmp_path / "app", "--diff", shown)
+        assert diff.stdout.startswith(f"--- a{name}\n+++ b{name}\n".encode()), "a patch for the root folder"
 
 
 def test_diff_of_nothing_is_nothing(tmp_path):
