@@ -87,7 +87,7 @@ def test_copies_are_limited():
     assert run(few, settings()).status == 0
     done = run(many, settings())
     assert (done.status, done.codes) == (1, ["malformed"])
-    assert "more than 100 aliases would have to be replaced by copies" in done.results[0].message
+    assert "more than 100 aliases have to be replaced by copies" in done.results[0].message
 
 
 def chosen_aliases(count: int) -> str:
