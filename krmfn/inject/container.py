@@ -67,10 +67,10 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
     wrapped = computed and _wants_prelude(container, command, uses, settings)
     rank = rank_entry(member, filed) if wrapped or not computed else None
     env = plan_env(container, member, rank, _judge(member, wrapped), settings.on_conflict == "Keep", report)
-    if computed and env.rank == "kept":  # served in another way: no stand-in, no wrapper
+    if computed and env.rank_kept:  # served in another way: no stand-in, no wrapper
         wrapped = False
     literal = tuple(e.name for e in env.entries if e.name in (ADDRESS, RANK) and "$" not in (e.value or "$"))
-    if computed and env.rank != "kept":
+    if computed and not env.rank_kept:
         before = len(report.found)
         _refuse(container, texts, derived, wrapped, report)
         if not wrapped:

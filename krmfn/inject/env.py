@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 class EnvPlan(NamedTuple):
     """What happens to one container's ``env``.
 
-    ``entries`` is the list as it will be. ``rank``: ``ours`` (in the member's own form), ``kept`` (an
-    existing entry that serves as it is), or ``none``.
+    ``entries`` is the list as it will be. ``rank_kept``: an existing entry serves as the rank, in another form
+    than the member's.
     """
 
     change: ListEdit
     entries: list[EnvVar]
-    rank: str
+    rank_kept: bool
 
 
 class _Choice(NamedTuple):
@@ -54,7 +54,7 @@ def plan_env(
     kept, old = _helpers(container, member, helpers, report)
     before = -1 if address.keep in late or address.keep is None else address.keep
     late += [index for index in kept.values() if index > before]
-    drop = (*sorted(gone), *old)
+    drop = (*gone, *old)
     want: list[tuple[int | None, dict[str, Any] | None]] = [
         (kept.get(helper.name), helper.entry()) for helper in helpers
     ]
@@ -63,8 +63,7 @@ def plan_env(
         change = ListEdit()
     else:
         change = ListEdit(tuple(_front(container, member, want, late)), drop)
-    state = "none" if ranked.keep is None and ranked.new is None else "ours" if ranked.ours else "kept"
-    return EnvPlan(change, _after(container, change), state)
+    return EnvPlan(change, _after(container, change), ranked.keep is not None and not ranked.ours)
 
 
 def _front(
@@ -90,9 +89,8 @@ def _choose(
     keep = right[0] if right else own[-1] if own and (keep_own or wanted is None) else None
     for i, verdict in verdicts.items():
         _tell(container, i, verdict, keep, wanted, report)
-    new = wanted if keep is None else None
-    ours = new is not None or (keep is not None and wanted is not None and _is(container.env[keep], wanted))
-    return _Choice(keep, tuple(i for i in verdicts if i != keep), new, ours)
+    ours = wanted is not None and (keep is None or container.env[keep].value == wanted.get("value"))
+    return _Choice(keep, tuple(i for i in verdicts if i != keep), wanted if keep is None else None, ours)
 
 
 def _verdict(entry: EnvVar, judge: Judge) -> Own | None:
@@ -106,30 +104,28 @@ def _tell(
     container: Container, i: int, verdict: Own | None, keep: int | None, wanted: dict[str, Any] | None, report: Report
 ) -> None:
     entry = container.env[i]
-    at = (f"{container.field}.env[{i}]", entry.position)
     shown = _shown(entry)
-    proposed = _shown_data(wanted)
+    stays = as_entry(wanted) if wanted is not None else None
+    if keep is not None and keep != i:
+        stays = container.env[keep]
+
+    def tell(code: str, text: str, *values: str | None) -> None:
+        report.add(code, f"container {container.name}: {text}", f"{container.field}.env[{i}]", entry.position, *values)
+
+    values = (shown, _shown(stays) if stays is not None else None)
     if i == keep and verdict is not None:
         if verdict.note:
-            report.add(
-                "newer-form", f"container {container.name}: {entry.name} is left as {shown}: {verdict.note}", *at
-            )
+            tell("newer-form", f"{entry.name} is left as {shown}: {verdict.note}")
+    elif i == keep and wanted is None:
+        tell("definition-stays", f"your own {entry.name} stays: there is no value to give in its place", *values)
     elif i == keep:
-        if wanted is None:
-            text = "there is no value to give in its place"
-            report.add(
-                "definition-stays", f"container {container.name}: your own {entry.name} stays: {text}", *at, shown
-            )
-        else:
-            text = f"container {container.name}: your own {entry.name} is kept (onConflict: Keep)"
-            report.add("definition-kept", text, *at, shown, proposed)
+        tell("definition-kept", f"your own {entry.name} is kept (onConflict: Keep)", *values)
     elif verdict is None:
-        text = f"container {container.name}: your own {entry.name} is replaced; onConflict: Keep would leave it"
-        report.add("definition-replaced", text, *at, shown, proposed)
+        why = "is replaced; onConflict: Keep would leave it" if keep is None else "goes: another one stays"
+        tell("definition-replaced", f"your own {entry.name} {why}", *values)
     else:
-        why = verdict.note or ("it stands twice" if verdict.right else "another form is configured")
-        text = f"container {container.name}: {entry.name} was {shown}: {why}"
-        report.add("form-replaced", text, *at, shown, proposed)
+        why = "it stands twice" if verdict.right else verdict.note or "another form is configured"
+        tell("form-replaced", f"{entry.name} was {shown}: {why}", *values)
 
 
 def _shown(entry: EnvVar) -> str:
@@ -137,22 +133,13 @@ def _shown(entry: EnvVar) -> str:
     if entry.value_from is None:
         value = entry.value or ""
         return value if len(value) <= 120 else f"{value[:117]}..."
-    return entry.field_path or f"valueFrom {', '.join(entry.value_from) if isinstance(entry.value_from, dict) else ''}"
-
-
-def _shown_data(entry: dict[str, Any] | None) -> str | None:
-    return None if entry is None else _shown(as_entry(entry))
+    kinds = entry.value_from if isinstance(entry.value_from, dict) else ()
+    return entry.field_path or f"valueFrom {', '.join(kinds)}".rstrip()
 
 
 def as_entry(data: dict[str, Any]) -> EnvVar:
     """An entry given as data in the form that is read from manifests."""
     return EnvVar(data["name"], data.get("value"), data.get("valueFrom"), -1)
-
-
-def _is(entry: EnvVar, wanted: dict[str, Any]) -> bool:
-    other = as_entry(wanted)
-    same = entry.field_path == other.field_path if other.field_path else entry.value_from == other.value_from
-    return same and (entry.value or None) == (other.value or None)
 
 
 def _too_late(container: Container, member: Member, index: int, gone: set[int]) -> bool:

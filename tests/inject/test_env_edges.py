@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.contract.manifests import pcs
-from tests.contract.world import ADDRESS, RANK, envs, inject
+from tests.contract.manifests import lws, pcs
+from tests.contract.world import ADDRESS, RANK, code_of, envs, inject
 
 INJECTED = yaml.safe_load(inject(pcs()).text)
 OURS: list[dict[str, Any]] = INJECTED["spec"]["template"]["cliques"][1]["spec"]["podSpec"]["containers"][0]["env"]
@@ -58,6 +58,11 @@ def names(*entries: dict[str, Any]) -> list[str]:
         ([*OURS[:-1], RANKED, NUMBER], [*OURS, RANKED], "a rank that comes too late"),
         ([USER, *HELPERS, LEADER], [NUMBER, USER, *HELPERS, LEADER], "a rank that is not there"),
         ([*OURS, LEADER, NUMBER, *HELPERS], OURS, "everything twice"),
+        (
+            [USER, {"name": ADDRESS, "value": f"$({RANK})"}, NUMBER],
+            [*HELPERS, LEADER, USER, NUMBER],
+            "what goes does not count as a use",
+        ),
         ([], OURS, "nothing"),
     ],
 )
@@ -65,3 +70,124 @@ def test_order(entries, expected, reason):
     found = order(*entries)
     assert sorted(found) == sorted(names(*expected)), reason
     assert found == names(*expected), reason
+
+
+def test_order_without_the_helpers():
+    """Address and rank stand in front, in the wrong order, and the helpers that the address is made of are gone."""
+    assert order(NUMBER, LEADER, USER) == names(*OURS, USER)
+
+
+def test_E3_of_two_right_entries_the_first_stays():
+    twice = {"name": RANK, "value": "$(LWS_WORKER_INDEX)"}
+    text = lws(f"command: [/engine]\nenv: {json.dumps([twice, USER, twice])}")
+    assert envs(inject(text).text)["work"] == [
+        (ADDRESS, "$(LWS_LEADER_ADDRESS)"),
+        (RANK, "$(LWS_WORKER_INDEX)"),
+        ("USER", "x"),
+    ]
+
+
+def own(*entries: str) -> str:
+    return "command: [/engine]\nenv:\n" + "".join(f"- {{{entry}}}\n" for entry in entries)
+
+
+LONG = "x" * 121
+SECRET = "valueFrom: {secretKeyRef: {name: s, key: k}}"
+INDEX = "name: MODELPLANE_RANK, value: $(LWS_WORKER_INDEX)"
+POD_INDEX = "name: MODELPLANE_RANK, value: $(GROVE_PCSG_POD_INDEX)"
+KEPT, REPLACED, FORM = "definition-kept", "definition-replaced", "form-replaced"
+RIGHT, NAMED = "$(LWS_WORKER_INDEX)", "$(LWS_LEADER_ADDRESS)"
+
+
+@pytest.mark.parametrize(
+    ("text", "keep", "told"),
+    [
+        (
+            lws(own(f"name: {RANK}, value: mine", f"name: {ADDRESS}, {SECRET}")),
+            False,
+            [
+                (
+                    REPLACED,
+                    1,
+                    f"your own {ADDRESS} is replaced; onConflict: Keep would leave it",
+                    "valueFrom secretKeyRef",
+                    NAMED,
+                ),
+                (REPLACED, 0, f"your own {RANK} is replaced; onConflict: Keep would leave it", "mine", RIGHT),
+            ],
+        ),
+        (
+            lws(own(f"name: {RANK}, value: {LONG[1:]}", f"name: {ADDRESS}, value: {LONG}")),
+            True,
+            [
+                (KEPT, 1, f"your own {ADDRESS} is kept (onConflict: Keep)", LONG[:117] + "...", NAMED),
+                (KEPT, 0, f"your own {RANK} is kept (onConflict: Keep)", LONG[1:], RIGHT),
+            ],
+        ),
+        (
+            lws(own(f"name: {RANK}, value: first", f"name: {RANK}, valueFrom: odd")),
+            True,
+            [
+                (REPLACED, 0, f"your own {RANK} goes: another one stays", "first", "valueFrom"),
+                (KEPT, 1, f"your own {RANK} is kept (onConflict: Keep)", "valueFrom", RIGHT),
+            ],
+        ),
+        (
+            lws(own(INDEX, f"name: {RANK}", INDEX)),
+            False,
+            [
+                (REPLACED, 1, f"your own {RANK} goes: another one stays", "", RIGHT),
+                (FORM, 2, f"{RANK} was {RIGHT}: it stands twice", RIGHT, RIGHT),
+            ],
+        ),
+        (
+            pcs(own(f"name: {RANK}, value: 1"), pods=1),
+            False,
+            [(FORM, 0, f"{RANK} was 1: a number without quotes, which the API server refuses", "1", "1")],
+        ),
+        (
+            pcs(own(f"name: {RANK}, value: 2"), pods=1),
+            False,
+            [
+                (
+                    FORM,
+                    0,
+                    f"{RANK} was 2: not the form for grove.version any release, grove.rankFrom Prelude",
+                    "2",
+                    "1",
+                )
+            ],
+        ),
+        (
+            pcs(own(POD_INDEX, POD_INDEX), pods=1),
+            False,
+            [
+                (FORM, 1, f"{RANK} was $(GROVE_PCSG_POD_INDEX): it stands twice", *["$(GROVE_PCSG_POD_INDEX)"] * 2),
+                (
+                    "newer-form",
+                    0,
+                    f"{RANK} is left as $(GROVE_PCSG_POD_INDEX): "
+                    "needs Grove 0.1.0-alpha.14-rc1 or newer; state grove.version",
+                    None,
+                    None,
+                ),
+            ],
+        ),
+        (
+            pcs(f"env: [{{name: {RANK}, value: mine}}]"),
+            False,
+            [("definition-stays", 0, f"your own {RANK} stays: there is no value to give in its place", "mine", None)],
+        ),
+    ],
+)
+def test_E3_what_is_told_of_entries_that_are_there(text, keep, told):
+    """Code, index in env, message, current and proposed value."""
+    done = inject(text, on_conflict="Keep" if keep else "Replace")
+    found = []
+    for result in done.results:
+        if ".env[" in result.field:
+            assert result.message.startswith("container work: ")
+            index = int(result.field.rpartition(".env[")[2].removesuffix("]"))
+            message = result.message.removeprefix("container work: ")
+            found.append((code_of(result), index, message, result.current, result.proposed))
+    assert sorted(found) == sorted(told)
