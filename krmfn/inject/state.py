@@ -39,5 +39,5 @@ def check_state(container: Container, member: Member, wrapped: bool, rewraps: bo
         tell("wrapper-stale", f"the prelude adds {offset} to the pod's index, and it should be {member.rank.offset}")
     elif offset is not None and rewraps:
         tell("wrapper-stale", "the prelude re-exports other variables than now hold the rank, or misses a handler")
-    elif value.isascii() and value.isdigit() and member.rank.form != "literal" and member.pods > 1:
+    elif value.isascii() and value.isdigit() and member.pods > 1:
         tell("literal-rank", f"{RANK} is {value} in each of the {member.pods} pods that this template makes")

@@ -21,10 +21,11 @@ def entry(value: str, before: str = "") -> str:
 
 def told(text: str, chosen=VALIDATE) -> list[tuple[str, str, str | None]]:
     """Code, field below the container, and value of the findings about a broken state."""
-    found = run(text, chosen).results
+    done = run(text, chosen)
+    assert done.status in (0, 1), done.errors
     return [
         (code, result.field.rpartition(".containers")[2], result.current)
-        for result in found
+        for result in done.results
         if (code := dict(result.tags)["code"]) in STATES
     ]
 
@@ -51,6 +52,7 @@ def told(text: str, chosen=VALIDATE) -> list[tuple[str, str, str | None]]:
         ),
         (pcs(entry('"3"')), [("literal-rank", "[0].env[0]", "3")], "a number in three pods"),
         (pcs(entry('"３"')), [], "digits that are no number to an engine"),
+        (pcs(entry('"3"'), pods=2), [("literal-rank", "[0].env[0]", "3")], "in two"),
         (pcs(entry('"3"'), pods=1), [], "a number in one pod"),
         (pcs("command: [/engine]", entry('"0"')), [], "a leader's own number"),
         (pcs(entry("x")), [], "no number"),
