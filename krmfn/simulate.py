@@ -49,7 +49,6 @@ class Seen(NamedTuple):
     """
 
     argv: tuple[str, ...]
-    env: Mapping[str, str]
     rank: str | None
     address: str | None
     rank_from: str
@@ -78,7 +77,7 @@ def see(
     env = resolve_env(entries, below, lambda source: _value(source, container, pod, config_maps, problems))
     wrapper = _wrapper(container)
     words = (*container.command.words, *container.args.words)
-    problems += _refused(container, entries, pod)
+    problems += [f"does not start: {why}" for why in pod.refuses(container.env)]
     problems += _unresolved(container, entries, words, below, env)
     argv = [expand(word, env) for word in words]
     paths = []
@@ -100,7 +99,7 @@ def see(
     own = (ADDRESS, RANK, *(helper.name for helper in pod.member.helpers))
     derived = tuple((name, env[name]) for name in holders(container.env, own) if name not in own and name in env)
     source = _source(container, env) if RANK in env else ""
-    out = (tuple(argv), env, env.get(RANK), env.get(ADDRESS), source, derived, tuple(paths))
+    out = (tuple(argv), env.get(RANK), env.get(ADDRESS), source, derived, tuple(paths))
     return Seen(*out, tuple(dict.fromkeys(problems)))
 
 
@@ -195,14 +194,6 @@ def _from_file(source: Any, ref: dict[str, Any], container: Container, pod: Pod,
     if not ref.get("optional"):
         problems.append(f"does not start: {why}")
     return None
-
-
-def _refused(container: Container, entries: Sequence[EnvVar], pod: Pod) -> list[str]:
-    """A name that Grove adds a second time to a PodClique, whose env the API server keys by name."""
-    group = (grove.PCSG_NAME, grove.PCSG_TEMPLATE_NUM_PODS, grove.PCSG_INDEX)
-    own = {entry.name for entry in container.env}
-    twice = [name for name in group if name in own and sum(entry.name == name for entry in entries) > 1]
-    return [f"does not start: the PodClique is refused, Grove adds a second {name} to its env" for name in twice]
 
 
 def _unresolved(

@@ -161,3 +161,17 @@ def test_forms_of_ours_that_are_wrong(value, said, reason):
 def test_an_image_that_is_not_stated():
     text = lws("args: [a]").replace("image: registry.example/engine:1", "tty: true")
     assert {one.argv[0] for one in seen(text)} == {"<entrypoint>"}
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "refused", "reason"),
+    [
+        ("[leader, worker]", "v0.1.0-alpha.8", True, "Grove puts its own behind it"),
+        ("[leader, worker]", "v0.1.0-alpha.14", False, "Grove puts its own in its place"),
+        ("", "v0.1.0-alpha.8", False, "in no scaling group Grove adds none"),
+    ],
+)
+def test_a_variable_of_groves_in_the_template(group, version, refused, reason):
+    text = pcs("command: [/engine]\nenv: [{name: GROVE_PCSG_INDEX, value: a}]", group=group)
+    why = "does not start: the PodClique is refused, Grove adds a second GROVE_PCSG_INDEX to its env"
+    assert problems(text, version=version) == [why] * refused, reason

@@ -95,6 +95,7 @@ def _pod(copy: _Copy, clique: Clique, member: Member, index: int, rank: int, lea
         annotations=strings_at(clique.node, "annotations"),
         unknown=ONLY_THE_CLUSTER_KNOWS,
         inject=partial(_inject, _variables(copy, clique_name, index, can), can.env_first),
+        refuses=partial(_refuses, copy.group is not None and not can.env_first),
     )
 
 
@@ -147,3 +148,10 @@ def _inject(variables: Sequence[EnvVar], first: bool, env: Sequence[EnvVar]) -> 
         return [*env, *variables]
     names = {entry.name for entry in variables}
     return [*variables, *(entry for entry in env if entry.name not in names)]
+
+
+def _refuses(appends: bool, env: Sequence[EnvVar]) -> list[str]:
+    """A name that Grove adds a second time to a PodClique, whose env the API server keys by name."""
+    own = {entry.name for entry in env}
+    added = (grove.PCSG_NAME, grove.PCSG_TEMPLATE_NUM_PODS, grove.PCSG_INDEX) if appends else ()
+    return [f"the PodClique is refused, Grove adds a second {name} to its env" for name in added if name in own]

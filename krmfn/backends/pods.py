@@ -27,6 +27,11 @@ DEFAULT_NAMESPACE = "default"
 _SUBSCRIPTED = ("metadata.labels['", "metadata.annotations['")
 
 Inject = Callable[[Sequence[EnvVar]], list[EnvVar]]
+Refuses = Callable[[Sequence[EnvVar]], list[str]]
+
+
+def _takes_all(env: Sequence[EnvVar]) -> list[str]:
+    return []
 
 
 class Pod(NamedTuple):
@@ -36,7 +41,7 @@ class Pod(NamedTuple):
     ``pod_index`` is the backend's own count: in the clique, or in the LWS group. ``rank`` and ``leader`` (a DNS
     name) are what rank and address ought to be. ``name`` is "" where the backend ends it in a random suffix.
     ``unknown`` are the labels and annotations whose values only the cluster knows. ``inject`` makes a
-    container's final env of the template's.
+    container's final env of the template's; ``refuses`` says why the API server would not have it.
     """
 
     host: str
@@ -52,6 +57,7 @@ class Pod(NamedTuple):
     annotations: Mapping[str, str]
     unknown: frozenset[str]
     inject: Inject
+    refuses: Refuses = _takes_all
 
     def field(self, path: str) -> str | None:
         """A fieldPath's value: "" for a label that the pod lacks, None where only the cluster knows."""

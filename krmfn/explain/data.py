@@ -94,11 +94,11 @@ def _container(container: ContainerView) -> dict[str, Any]:
     return {
         "name": container.name,
         "type": "init" if container.kind == "writer" else container.kind,
-        "argv": list(container.argv),
-        "rank": container.rank,
-        "leaderAddress": container.address,
-        "rankFrom": container.rank_from or None,
-        "derivedEnv": dict(container.derived),
-        "subPaths": list(container.sub_paths),
-        "problems": list(container.problems),
+        "argv": list(container.seen.argv),
+        "rank": container.seen.rank,
+        "leaderAddress": container.seen.address,
+        "rankFrom": container.seen.rank_from or None,
+        "derivedEnv": dict(container.seen.derived),
+        "subPaths": list(container.seen.sub_paths),
+        "problems": list(container.seen.problems),
     }

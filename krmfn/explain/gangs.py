@@ -38,20 +38,14 @@ class Focus(NamedTuple):
 
 
 class ContainerView(NamedTuple):
-    """One container of one pod; see ``krmfn.simulate.Seen``.
+    """One container of one pod, and what it sees.
 
     ``kind``: container, init, sidecar, or writer of the env file. ``focus``: where the rank stands in argv.
     """
 
     name: str
     kind: str
-    argv: tuple[str, ...]
-    rank: str | None
-    address: str | None
-    rank_from: str
-    derived: tuple[tuple[str, str], ...]
-    sub_paths: tuple[str, ...]
-    problems: tuple[str, ...]
+    seen: Seen
     focus: Focus | None
 
 
@@ -184,8 +178,8 @@ def view_of(pod: Pod, scene: Scene) -> PodView:
     """One pod with all its containers."""
     containers = [_container(container, pod, scene) for container in pod.member.template.containers]
     served = sorted(containers, key=lambda view: _FIRST.index(view.kind))
-    rank = next((view.rank for view in served if view.rank is not None), None)
-    address = next((view.address for view in served if view.address is not None), None)
+    rank = next((view.seen.rank for view in served if view.seen.rank is not None), None)
+    address = next((view.seen.address for view in served if view.seen.address is not None), None)
     return PodView(pod.host, _role(pod), rank, address, tuple(containers))
 
 
@@ -195,9 +189,7 @@ def _container(container: Container, pod: Pod, scene: Scene) -> ContainerView:
     focus = None
     if seen.rank is not None and not scene.everything:
         focus = _focus(see(container, pod, scene.config_maps, excluded, MARK))
-    values = (seen.rank, seen.address) if not is_writer(container) else (None, None)
-    out = (container.name, _sort(container), seen.argv, *values, seen.rank_from, seen.derived, seen.sub_paths)
-    return ContainerView(*out, seen.problems, focus)
+    return ContainerView(container.name, _sort(container), seen, focus)
 
 
 def _sort(container: Container) -> str:
@@ -220,11 +212,11 @@ def _inside(rows: Sequence[PodView | Hidden]) -> list[Problem]:
         if not isinstance(pod, PodView):
             continue
         for container in pod.containers:
-            for message in container.problems:
+            for message in container.seen.problems:
                 hosts.setdefault((message, container.name), []).append(pod.host)
             for name, own, of_pod in (
-                (RANK, container.rank, pod.rank),
-                (ADDRESS, container.address, pod.address),
+                (RANK, container.seen.rank, pod.rank),
+                (ADDRESS, container.seen.address, pod.address),
             ):
                 if own is not None and own != of_pod:
                     message = f"{name} is {own!r} here and {of_pod!r} in another container of the pod"

@@ -208,17 +208,17 @@ def _container(container: ContainerView, indent: str, wide: int, at: Screen) -> 
     if container.kind == "writer" and not at.everything:
         yield f"{lead}writes the rank for the other containers"
     elif at.everything:
-        lines = " ".join(map(_quote, container.argv)).split("\n")
+        lines = " ".join(map(_quote, container.seen.argv)).split("\n")
         yield lead + ("\n" + " " * len(lead)).join(map(clean, lines))
     else:
         yield lead + fit(*_line(container), room)
     inner = " " * len(lead)
-    if container.rank is None and container.address is not None:
+    if container.seen.rank is None and container.seen.address is not None:
         yield f"{inner}gets no {RANK}"
-    if container.derived:
-        pairs = " ".join(f"{name}={_quote(clean(value))}" for name, value in container.derived)
+    if container.seen.derived:
+        pairs = " ".join(f"{name}={_quote(clean(value))}" for name, value in container.seen.derived)
         yield f"{inner}env {fit(pairs, 0, None if room is None else room - 4)}"
-    for path in container.sub_paths:
+    for path in container.seen.sub_paths:
         yield f"{inner}subPath {clean(path)}"
 
 
@@ -226,7 +226,7 @@ def _line(container: ContainerView) -> tuple[str, int]:
     """An argv as a shell would read it, scripts as one line, and where in it the rank first stands (0: nowhere)."""
     parts: list[str] = []
     focus = 0
-    for i, word in enumerate(container.argv):
+    for i, word in enumerate(container.seen.argv):
         at = container.focus.offset if container.focus is not None and container.focus.word == i else -1
         shown, inside = _folded(word, at)
         if i == 0 and word.startswith("<entrypoint"):
