@@ -138,7 +138,7 @@ def check_files(paths: Sequence[str], settings: Settings | None, injected: bool)
 def _not_injected(outcome: function.Outcome) -> Iterable[Finding]:
     for workload in outcome.changed:
         report = Report(workload.resource, workload.ref)
-        text = "the function was not run on this workload, or a later step undid it: `krmfn inject` would change it"
+        text = "the function was not run on this workload, or a later step undid it; run it after all other steps"
         report.add("not-injected", text, workload.field("spec"), workload.node.start)
         yield from report.found
 
@@ -181,7 +181,7 @@ def as_text(places: list[Place], done: Checked) -> str:
         finding = place.finding
         head = f"{place.file}:{place.line}:{place.column}" if place.line else place.file
         severity = f"\x1b[{COLOURS[finding.severity]}m{finding.severity}\x1b[0m" if colour else finding.severity
-        parts.append(f"{clean(head)}: {severity}: {clean(f'{finding.ref.kind} {finding.ref.name}')} [{finding.code}]")
+        parts.append(f"{clean(head)}: {severity}: {clean(finding.ref.shown)} [{finding.code}]")
         parts += [f"  {line}" for line in wrapped(clean(finding.message), width - 2)]
         parts.append(f"  at {clean(finding.field)}")
     counts = [f"{n} {word}{'s' * (n != 1)}" for word in SEVERITIES if (n := _count(places, word))]
@@ -236,7 +236,7 @@ def as_github(places: list[Place], done: Checked) -> str:
         level = "notice" if finding.severity == INFO else finding.severity
         values = {"file": place.file, "line": str(place.line), "col": str(place.column), "title": finding.code}
         shown = ",".join(f"{key}={_property(value)}" for key, value in values.items() if value not in ("", "0"))
-        text = clean(f"{finding.ref.kind} {finding.ref.name}: {finding.field}: {finding.message}")
+        text = clean(f"{finding.ref.shown}: {finding.field}: {finding.message}")
         lines.append(f"::{level} {shown}::{text.replace('%', '%25')}\n")
     return "".join(lines)
 

@@ -64,7 +64,8 @@ def inject(items: ResourceList, settings: Settings) -> Outcome:
     for item in items.items:
         whole.extend(inject_item(item, settings))
     whole.findings.extend([*unused_rules(whole.workloads, settings), *bystanders(items.items, whole)])
-    return whole._replace(findings=[f for f in whole.findings if f.severity == ERROR or f.code not in settings.ignore])
+    silent = (*settings.ignore, "injected") if whole.failed else settings.ignore  # an error keeps all as it was
+    return whole._replace(findings=[f for f in whole.findings if f.severity == ERROR or f.code not in silent])
 
 
 def unused_rules(found: list[Workload], settings: Settings) -> list[Finding]:
@@ -178,7 +179,9 @@ def _summary(reading: Reading, treated: list[tuple[Member, Treated]]) -> str:
             where.setdefault(member.key, []).append(done.container.name)
     places = "; ".join(f"{key}: {', '.join(names)}" for key, names in where.items())
     parts = [
-        f"{ADDRESS} and {RANK} for {places}" if places else "what an earlier run put in is as the settings want it"
+        f"{ADDRESS} and {RANK} for {places}"
+        if places
+        else "what an earlier run put in is taken out or changed, as the functionConfig says"
     ]
     wrapped = dict.fromkeys(f"{member.key}: {done.container.name}" for member, done in treated if done.shell)
     if wrapped:

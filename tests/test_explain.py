@@ -532,7 +532,7 @@ def test_opted_out_and_no_gang(explain):
     status, shown = explain(off, alone)
     assert status == 0
     assert "LeaderWorkerSet engine (in.yaml)\nopted out: " in shown
-    assert "as it is; no gang\nin no gang: a, b\nnote: scaling group 'g'" in shown
+    assert "as it is; no gang\nin no gang: a, b\nnote: nothing says which clique leads" in shown
     assert shown.endswith("\n2 workloads, 1 opted out\n")
     found = json.loads(explain(off, alone, words=("-o", "json"))[1])["workloads"]
     assert [(one["state"], one["notInGang"], one["broken"]) for one in found] == [

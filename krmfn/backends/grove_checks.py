@@ -40,12 +40,12 @@ def _standalone(shape: Shape, report: Report) -> None:
     names = " and ".join(repr(clique.name) for clique in shape.cliques)
     what = (
         f"the gang of {names} is in no scaling group: in a rolling update Grove replaces its pods one by one, so old "
-        "and new pods meet. A scaling group is replaced as a whole"
+        "and new pods meet. Put its cliques into a scaling group, which is replaced as a whole"
     )
     scaled = [clique.name for clique in shape.cliques if clique.autoscaled]
     if scaled:
         what += (
-            f"; autoScalingConfig of clique {', '.join(map(repr, scaled))} changes the number of pods, which "
+            f". Take autoScalingConfig out of {' and '.join(map(repr, scaled))}: it changes the number of pods, which "
             "no engine flag follows"
         )
     report.add("standalone-gang", what, f"{shape.leader.field}.name", shape.leader.position("name"))
@@ -100,8 +100,9 @@ def _world_size(clique: Clique, report: Report) -> None:
     if clique.min_available >= clique.replicas:
         return
     what = (
-        f"clique {clique.name!r} has minAvailable: {clique.min_available} of replicas: {clique.replicas}: the gang may "
-        "run with fewer pods than its engine was told, and with gaps between the ranks"
+        f"clique {clique.name!r} has minAvailable: {clique.min_available} and replicas: {clique.replicas}, so the gang "
+        "may run with fewer pods than its engine was told, and with gaps between the ranks. Set them to one number, "
+        "unless the engine can do with fewer pods"
     )
     report.add("world-size-varies", what, f"{clique.field}.spec.minAvailable", clique.position("spec", "minAvailable"))
 
@@ -114,8 +115,8 @@ def _reserved_names(clique: Clique, settings: Settings, report: Report) -> None:
         for i, entry in enumerate(container.env):
             if entry.name.startswith("GROVE_"):
                 what = (
-                    f"clique {clique.name!r}, container {container.name!r} defines {entry.name}: names with GROVE_ are "
-                    "Grove's, which refuses or overwrites them, depending on its release. Rename it"
+                    f"container {container.name!r}: {entry.name} begins with GROVE_, as Grove's own variables do: it "
+                    "refuses or overwrites this one, depending on its release. Rename it"
                 )
                 report.add("reserved-env-name", what, f"{container.field}.env[{i}].name", entry.position)
 

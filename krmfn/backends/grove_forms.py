@@ -125,9 +125,9 @@ def judge(place: Place, settings: Settings) -> Judge:
         if shown == wanted:
             return Own(True)
         if settings.grove_version is None and shown in newer:
-            return Own(True, f"needs Grove {newer[shown]} or newer; state grove.version")
-        release = settings.grove_version or "any release"
-        return Own(False, f"not the form for grove.version {release}, grove.rankFrom {settings.rank_from}")
+            return Own(True, f"needs Grove v{newer[shown]} or newer; state grove.version in the functionConfig")
+        release = f"Grove {settings.grove_version}" if settings.grove_version else "any Grove release"
+        return Own(False, f"the form for {release} with grove.rankFrom: {settings.rank_from} is another one")
 
     return verdict
 

@@ -19,6 +19,7 @@ from krmfn.backends.grove_roles import (
 )
 from krmfn.gang import ADDRESS, ENV_FILE_MARKER, PRELUDE_MARKER, RANK
 from krmfn.kubelet import mentions
+from krmfn.kyaml.access import get
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.settings import matches
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from krmfn.findings import Report
     from krmfn.settings import Settings
 
-WAYS_OUT = f"label cliques {ROLE_KEY}: leader, worker, gang or none, or list them in grove.roles of the functionConfig"
+ROLES_FIELD = "grove.roles of the functionConfig"
+WAYS_OUT = f"label cliques {ROLE_KEY}: leader, worker, gang or none, or list them in {ROLES_FIELD}"
 
 
 class Shape(NamedTuple):
@@ -71,7 +73,7 @@ class Unit(NamedTuple):
     cliques: tuple[Clique, ...]
 
     def __str__(self) -> str:
-        return f"scaling group {self.group.name!r}" if self.group else "outside any scaling group"
+        return f"scaling group {self.group.name!r}" if self.group else "no scaling group"
 
 
 def find_mention(clique: Clique, settings: Settings) -> Mention | None:
@@ -116,8 +118,9 @@ def _units(tree: CliqueSet, report: Report) -> list[Unit]:
                 wrong.append((i, f"names clique {name!r} twice"))
         for i, text in wrong:
             field = f"{group.field}.cliqueNames[{i}]"
-            text = f"scaling group {group.name!r} {text}; Grove refuses it. Correct cliqueNames"
-            report.add("broken-group", text, field, group.node.start)
+            text = f"scaling group {group.name!r} {text}, which Grove refuses; correct cliqueNames"
+            entry = get(group.node, "cliqueNames", i)
+            report.add("broken-group", text, field, entry.start if entry else group.node.start)
         if not wrong:
             units.append(Unit(group, tuple(tree.members(group))))
     units.append(Unit(None, tuple(clique for clique in tree.cliques if clique.name not in owner)))
@@ -157,7 +160,7 @@ class _Finder:
         for clique in unit.cliques:
             role = stated_role(clique, self.tree.name, self.settings)
             if isinstance(role, Conflict):
-                text = f"clique {clique.name!r}: {role.message}. Make them agree, or list it in grove.roles"
+                text = f"clique {clique.name!r}: {role.message}. Make them agree, or list it in {ROLES_FIELD}"
                 field = ".".join((clique.field, *role.path))
                 together = unit.cliques if unit.group else (clique,)
                 self.error("role-conflict", text, together, field, clique.position(*role.path))
@@ -178,9 +181,11 @@ class _Finder:
                 led = bool(leaders) if unit.group else stem(worker) in leaders
                 if leader is None or led or worker.name in self.done:
                     continue
+                home = self.tree.group_of(leader.name)
                 text = (
-                    f"clique {worker.name!r} ({unit}) has its leader {leader.name!r} elsewhere: the ranks of two "
-                    "copies would be the same. Put both into one scaling group, or give them other roles: "
+                    f"clique {worker.name!r} is in {unit} and its leader {leader.name!r} in {Unit(home, ())}, so "
+                    "pods of several replicas would have the same ranks. Put both into one scaling group, or give "
+                    "them other roles: "
                 )
                 together = [w for w in self.of(unit, WORKER) if unit.group or stem(w) == stem(worker)]
                 field, position = f"{worker.field}.name", worker.position("name")
@@ -232,9 +237,10 @@ class _Finder:
 
     def _unpaired(self, unit: Unit, leaders: Sequence[Clique], workers: Sequence[Clique]) -> None:
         text = (
-            f"{unit}: leaders {_listed(leaders)} and workers {_listed(workers) or 'none'} cannot be paired. Without "
-            "its role word a leader's name has to be its workers' (pleader, pworker), and no other leader's. Rename "
-            "them, or give all but one leader another role in grove.roles"
+            f"in {unit} nothing says which of the leaders {_listed(leaders)} leads {_listed(workers) or 'whom'}: a "
+            "leader has the name of its workers but for the role word (a-leader and a-worker, pleader and pworker), "
+            "and shares it with no other leader. Rename them, or give all leaders but one another role in "
+            f"{ROLES_FIELD}"
         )
         first = leaders[0]
         together = unit.cliques if unit.group else (*leaders, *workers)
@@ -245,8 +251,8 @@ class _Finder:
         if leader.replicas == 1:
             return True
         text = (
-            f"clique {leader.name!r} ({unit}) leads a gang but has replicas: {leader.replicas}, so two pods would have "
-            f"rank 0. Set replicas: 1, or give it another role: {WAYS_OUT}"
+            f"clique {leader.name!r} (in {unit}) leads a gang and has replicas: {leader.replicas}, so "
+            f"{leader.replicas} pods would have rank 0. Set replicas: 1, or give it another role: {WAYS_OUT}"
         )
         position = leader.position("spec", "replicas")
         together = unit.cliques if unit.group else (leader, *workers)
@@ -272,22 +278,26 @@ class _Finder:
 
     def _left_beside_leader(self, unit: Unit, clique: Clique) -> None:
         if mention := self.mention(clique):
-            text = f"{mention}, but nothing says whether the clique is part of the gang ({unit}): {WAYS_OUT}"
+            text = f"{mention}, but nothing says whether the clique is part of the gang in {unit}: {WAYS_OUT}"
             self.error("role-missing", text, (clique,), mention.field, mention.position)
             return
-        text = f"clique {clique.name!r} ({unit}) is taken for no part of the gang; its name says no role"
+        text = (
+            f"clique {clique.name!r} (in {unit}) is left out of the gang, because its name says no role. If it is a "
+            f"part of it, {WAYS_OUT}"
+        )
         self.report.add("clique-left-out", text, f"{clique.field}.name", clique.position("name"))
 
     def _no_leader(self, unit: Unit, free: list[Clique]) -> None:
         """Cliques without a leader: workers outside any scaling group, or a whole scaling group."""
         mention = next((found for clique in free if (found := self.mention(clique))), None)
-        what = f"{unit}: no clique of {_listed(free)} is known to be the leader"
+        what = f"nothing says which clique leads {_listed(free)} (in {unit})"
         if mention:
-            ways = f"{WAYS_OUT} (gang: all pods of the clique are one gang, and its first pod leads)"
+            ways = f"{WAYS_OUT} (gang: the pods of the clique are a gang by themselves, and the first one leads)"
             self.error("no-leader", f"{what}, but {mention}: {ways}", free, mention.field, mention.position)
         elif sum(clique.replicas for clique in free) > 1:
             where = unit.group or free[0]
-            self.report.add("no-gang", f"{what}: not a gang, left alone", where.field, where.node.start)
+            text = f"{what}, so nothing is injected there. If this is a gang, {WAYS_OUT}"
+            self.report.add("no-gang", text, where.field, where.node.start)
 
     def _left_standalone(self, free: list[Clique]) -> None:
         """Cases F, H and I outside scaling groups: lone leaders, workers without one, and all others."""
@@ -300,10 +310,11 @@ class _Finder:
                 continue
             why = "nothing says which gang it is part of"
             if self.roles[clique.name] == LEADER:
-                why = "it leads no gang: no worker clique has the same stem"
+                why = "it leads no gang: no worker clique has its name but for the role word"
             text = f"{mention}, but {why}, and it is in no scaling group. Put the gang into one, or {WAYS_OUT}"
             self.error("role-missing", text, (clique,), mention.field, mention.position)
 
 
 def _listed(cliques: Sequence[Clique]) -> str:
-    return ", ".join(repr(clique.name) for clique in cliques)
+    *first, last = [repr(clique.name) for clique in cliques] or [""]
+    return f"{', '.join(first)} and {last}" if first else last

@@ -87,11 +87,11 @@ def _judge(leads: bool, version: Version) -> Judge:
             return Own(True) if entry.field_path == INDEX_LABEL.value else None
         if entry.value == f"$({WORKER_INDEX.value})":
             late = version < WORKER_INDEX_SINCE
-            return Own(not late, f"LWS_WORKER_INDEX needs LWS {WORKER_INDEX_SINCE}" if late else "")
+            return Own(not late, f"LWS_WORKER_INDEX needs LWS {WORKER_INDEX_SINCE} or newer" if late else "")
         if offset_of(entry.value or "") is not None:
             return Own(False, "a prelude replaces a stand-in on Grove only")
         if entry.value == LEADER.value:
-            return Own(leads, "" if leads else "this template makes pods other than the leader")
+            return Own(leads, "" if leads else "this template makes pods that do not lead")
         return None
 
     return judge

@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from krmfn.settings import Settings
 
 
+_OTHER_WAYS = (
+    "grove.rankFrom: EnvFile (Kubernetes 1.35 or newer) or a grove.version from v0.1.0-alpha.14-rc1 in the "
+    "functionConfig"
+)
+
+
 class Treated(NamedTuple):
     """What was decided for one container.
 
@@ -74,7 +80,8 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
         before = len(report.found)
         _refuse(container, texts, derived, wrapped, report)
         if not wrapped:
-            _without_prelude(container, member, command, uses, report)
+            skipped = bool(command) and matches(settings.skip, container.name)
+            _without_prelude(container, member, "skipped" if skipped else "" if command else "no command", uses, report)
         if any(finding.severity == "error" for finding in report.found[before:]):
             return Treated(container, literal=literal, failed=True)
     names = [RANK, *holders(env.entries, [RANK])] if wrapped else []
@@ -104,8 +111,8 @@ def clear(container: Container, left: Left, settings: Settings, plan: Plan, repo
     created = container.node.flow and key_text(container.node.entries[0][0]) == "env"
     change = ListEdit((), tuple(own), with_key=created)
     plan.add(container.node, "env", container.env_slot, container.trail, change)
-    names = ", ".join(container.env[i].name for i in own)
-    text = f"container {container.name}: {names} taken out: clique {left.key} is in no gang"
+    why = f"clique {left.key!r} is in no gang"
+    text = f"container {container.name!r}: what an earlier run put into env is taken out, because {why}"
     report.add("form-replaced", text, f"{container.field}.env", container.env[own[0]].position)
 
 
@@ -130,7 +137,7 @@ def _judge(member: Member, wrapped: bool) -> Judge:
     def judge(entry: EnvVar) -> Own | None:
         verdict = member.judge(entry)
         if verdict is not None and not wrapped and prelude.offset_of(entry.value or "") is not None:
-            return Own(False, "no prelude puts the number in its place here")
+            return Own(False, "no prelude makes it a number here")
         return verdict
 
     return judge
@@ -163,39 +170,47 @@ def _refuse(
     container: Container, texts: list[tuple[str, str, int]], derived: list[str], wrapped: bool, report: Report
 ) -> None:
     """Contract P7: reports where a rank that a prelude computes cannot reach."""
+    who = f"container {container.name!r}"
     for path in container.sub_paths:
         if mentions(path.expr, [RANK, *derived]):
             text = (
-                f"container {container.name}: no prelude can put the rank into subPathExpr, which is read before any "
-                "process runs; use grove.rankFrom: EnvFile, or state a grove.version from v0.1.0-alpha.14-rc1"
+                f"{who}: subPathExpr is read before any process runs, so no prelude can put the rank there; set "
+                f"{_OTHER_WAYS}, or use another variable"
             )
             report.add("rank-in-subpath", text, path.field, path.position, path.expr)
     for field, text, position in texts:
         if prelude.contains_stand_in(text):
-            shown = "your own text holds the stand-in that the prelude looks for; write $(MODELPLANE_RANK) there"
-            report.add("stand-in-text", f"container {container.name}: {shown}", field, position)
+            shown = "$((0+...+GROVE_PCLQ_POD_INDEX)) in your own text would be replaced by the prelude"
+            report.add("stand-in-text", f"{who}: {shown}; write $({RANK}) in its place", field, position)
     for name in prelude.refused_names(derived) if wrapped else ():
         index = next(i for i, entry in enumerate(container.env) if entry.name == name)
         text = (
-            f"container {container.name}: {name} depends on the rank, but no shell can set a variable of that name; "
-            "rename it, or use grove.rankFrom: EnvFile"
+            f"{who}: {name} depends on the rank, but no shell can set a variable of that name; rename it, or set "
+            "grove.rankFrom: EnvFile in the functionConfig"
         )
         report.add("rank-env-name", text, f"{container.field}.env[{index}].name", container.env[index].position, name)
 
 
-def _without_prelude(container: Container, member: Member, command: list[str], uses: bool, report: Report) -> None:
-    """Contract P6, P9: the container gets the address, but no rank."""
+def _without_prelude(container: Container, member: Member, why: str, uses: bool, report: Report) -> None:
+    """Contract P6, P9: the container gets the address, but no rank.
+
+    ``why``: ``no command``, ``skipped``, or "" where nothing in it asks for the rank.
+    """
+    who = f"container {container.name!r}"
     if uses:
-        why = "prelude.skip names it" if command else "states no command, so no prelude can stand in front of it"
-        text = (
-            f"clique {member.key}: container {container.name} uses {RANK} but {why}. Ways out: state a command in the "
-            "manifest; state the image's entrypoint in prelude.entrypoints; grove.rankFrom: EnvFile (fileKeyRef, "
-            "Kubernetes 1.35 or newer); a grove.version from v0.1.0-alpha.14-rc1; cliques of one pod"
-        )
+        states = "states no command, so no prelude can stand in front of it; state it"
+        remedy = f"in the manifest, state the image's entrypoint in prelude.entrypoints, or set {_OTHER_WAYS}"
+        if why == "skipped":
+            states, remedy = "prelude.skip names it; take it out there", f"or set {_OTHER_WAYS}"
+        text = f"{who} of clique {member.key!r} uses {RANK}, but {states} {remedy}"
         report.add("rank-without-command", text, f"{container.field}.command", container.node.start)
         return
-    why = "it states no command" if not command else "it does not use it"
-    text = f"container {container.name} gets {ADDRESS} but no {RANK}: {why}"
+    reasons = {
+        "skipped": "prelude.skip names it",
+        "no command": "it states no command, and the rank would need one",
+        "": "nothing in it uses it; prelude.wrap would give it one",
+    }
+    text = f"{who} gets {ADDRESS} but no {RANK}: {reasons[why]}"
     report.add("no-rank", text, container.field, container.node.start)
 
 
@@ -264,8 +279,12 @@ def _rewrap(
 
 
 def _prelude_edited(container: Container, report: Report) -> None:
-    text = (
-        f"container {container.name}: the command holds a krmfn prelude that was edited or torn apart. Remove its four "
-        "first words (shell, -c, the script, modelplane) and run the function again"
-    )
-    report.add("prelude-edited", text, f"{container.field}.command", container.node.start)
+    for words in (container.command, *(handler.command for handler in container.handlers)):
+        try:
+            prelude.unwrap(words.words)
+        except prelude.PreludeEdited:
+            text = (
+                f"container {container.name!r}: this command holds a krmfn prelude that was edited or torn apart; "
+                "remove its four first words (shell, -c, the script, modelplane) and run the function again"
+            )
+            report.add("prelude-edited", text, words.field, words.positions[0])

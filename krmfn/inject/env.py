@@ -110,22 +110,30 @@ def _tell(
         stays = container.env[keep]
 
     def tell(code: str, text: str, *values: str | None) -> None:
-        report.add(code, f"container {container.name}: {text}", f"{container.field}.env[{i}]", entry.position, *values)
+        report.add(
+            code, f"container {container.name!r}: {text}", f"{container.field}.env[{i}]", entry.position, *values
+        )
 
     values = (shown, _shown(stays) if stays is not None else None)
     if i == keep and verdict is not None:
         if verdict.note:
-            tell("newer-form", f"{entry.name} is left as {shown}: {verdict.note}")
+            tell("newer-form", f"{entry.name} is left as {shown!r}, which {verdict.note}")
     elif i == keep and wanted is None:
-        tell("definition-stays", f"your own {entry.name} stays: there is no value to give in its place", *values)
+        text = f"your own {entry.name} stays, because no prelude gives this container a rank"
+        tell("definition-stays", f"{text}; see that its value is right, or remove it", *values)
     elif i == keep:
-        tell("definition-kept", f"your own {entry.name} is kept (onConflict: Keep)", *values)
+        tell("definition-kept", f"your own {entry.name} is kept, as onConflict: Keep says", *values)
     elif verdict is None:
-        why = "is replaced; onConflict: Keep would leave it" if keep is None else "goes: another one stays"
-        tell("definition-replaced", f"your own {entry.name} {why}", *values)
+        why = (
+            "is replaced; onConflict: Keep in the functionConfig leaves it"
+            if keep is None
+            else "goes, and another one stays"
+        )
+        tell("definition-replaced", f"your own {entry.name} ({shown!r}) {why}", *values)
     else:
         why = "it stands twice" if verdict.right else verdict.note or "another form is configured"
-        tell("form-replaced", f"{entry.name} was {shown}: {why}", *values)
+        fate = "is written anew" if keep is None else "goes, and another one stays"
+        tell("form-replaced", f"{entry.name} ({shown!r}) {fate}: {why}", *values)
 
 
 def _shown(entry: EnvVar) -> str:
@@ -169,7 +177,7 @@ def _helpers(
             continue
         if entry.field_path != names[entry.name]:
             text = (
-                f"container {container.name}: {entry.name} is a name that the function needs for itself; "
+                f"container {container.name!r}: {entry.name} is a name that the function needs for itself; "
                 "rename your own variable"
             )
             report.add("helper-name-taken", text, f"{container.field}.env[{i}].name", entry.position, _shown(entry))

@@ -101,14 +101,14 @@ def _free(template: PodTemplate, ours: bool, report: Report) -> bool:
     before = len(report.found)
     for container in template.containers:
         if container.name == NAME and not is_writer(container):
-            what = f"a container of your own is called {NAME}, the name that grove.rankFrom: EnvFile needs; rename it"
+            what = f"a container of your own is called {NAME!r}, the name that grove.rankFrom: EnvFile needs; rename it"
             report.add("env-file-name-taken", what, f"{container.field}.name", container.node.start)
     volumes = get(template.node, "volumes")
     for i in _volume_places(template):
         volume = get(volumes, i)
         data = to_data(volume) if volume is not None else None
         if not ours or not (isinstance(data, dict) and "emptyDir" in data):
-            what = f"a volume of your own is called {NAME}, the name that grove.rankFrom: EnvFile needs; rename it"
+            what = f"a volume of your own is called {NAME!r}, the name that grove.rankFrom: EnvFile needs; rename it"
             report.add(
                 "env-file-name-taken", what, f"{template.field}.volumes[{i}].name", volume.start if volume else -1
             )
@@ -185,7 +185,11 @@ def _tell_version(template: PodTemplate, settings: Settings, report: Report) -> 
     need = "MODELPLANE_RANK comes from a file (fileKeyRef), which needs Kubernetes 1.35 or newer"
     version = settings.kubernetes_version
     if version is not None and version < SINCE:
-        what = f"{need}; kubernetes.version says {version}, where the rank is empty without any error"
+        what = (
+            f"{need}: on {version}, as kubernetes.version says, the rank is empty without any error. Set "
+            "grove.rankFrom: Prelude in the functionConfig, or correct kubernetes.version"
+        )
         report.add("kubernetes-too-old", what, template.field, template.node.start, str(version), str(SINCE))
-    what = f"{need}; an older one leaves the rank empty without any error"
-    report.add("env-file-kubernetes", what, template.field, template.node.start)
+    elif version is None:
+        what = f"{need}: on an older one the rank is empty without any error. State kubernetes.version to be warned"
+        report.add("env-file-kubernetes", what, template.field, template.node.start)

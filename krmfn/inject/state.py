@@ -26,18 +26,18 @@ def check_state(container: Container, member: Member, wrapped: bool, rewraps: bo
     value = (container.env[index].value or "") if index >= 0 else ""
     offset = prelude.offset_of(value)
     field = f"{container.field}.env[{index}]"
-    who = f"container {container.name}"
+    who = f"container {container.name!r}"
 
     def tell(code: str, text: str) -> None:
         report.add(code, f"{who}: {text}; {AGAIN}", field, container.env[index].position, value)
 
     if offset is not None and report.ref.kind != "PodCliqueSet":
-        tell("stand-in-on-lws", f"{RANK} holds a stand-in that only a prelude on Grove replaces")
+        tell("stand-in-on-lws", f"{RANK} is {value!r}, which only a prelude on Grove turns into a number")
     elif offset is not None and not wrapped:
-        tell("wrapper-lost", f"{RANK} holds a stand-in, but no prelude stands in front of the command to replace it")
+        tell("wrapper-lost", f"{RANK} is {value!r}, but the command has no prelude that makes it a number")
     elif offset is not None and member.rank.form == "computed" and offset != member.rank.offset:
-        tell("wrapper-stale", f"the prelude adds {offset} to the pod's index, and it should be {member.rank.offset}")
+        tell("wrapper-stale", f"{RANK} is the pod's index + {offset}, and should be + {member.rank.offset}")
     elif offset is not None and rewraps:
-        tell("wrapper-stale", "the prelude re-exports other variables than now hold the rank, or misses a handler")
+        tell("wrapper-stale", "the prelude does not match the variables and probes that there are now")
     elif value.isascii() and value.isdigit() and member.pods > 1:
         tell("literal-rank", f"{RANK} is {value} in each of the {member.pods} pods that this template makes")

@@ -28,6 +28,12 @@ class Ref(NamedTuple):
     namespace: str
     name: str
 
+    @property
+    def shown(self) -> str:
+        """The object in messages: ``Deployment web``, or ``Deployment ml/web`` where it states its namespace."""
+        name = "/".join(part for part in (self.namespace, self.name or "(no name)") if part)
+        return f"{self.kind or '(no kind)'} {name}"
+
 
 def ref_of(node: Node) -> Ref:
     """The reference to the object in a mapping, "" for what is missing."""

@@ -59,7 +59,7 @@ class Result(NamedTuple):
         """The result as one line of text for people; ``name`` is the input's."""
         numbers = f":{self.at[0]}:{self.at[1]}" if self.at[0] else ""
         place = f" {name}{numbers}:" if name else ""
-        where = f" {self.ref.kind} {self.ref.name}" if self.ref is not None else ""
+        where = f" {self.ref.shown}" if self.ref is not None else ""
         file = f" ({self.path})" if self.path else ""
         field = f" {self.field}:" if self.field else ""
         code = dict(self.tags).get("code", "")

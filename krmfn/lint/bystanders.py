@@ -108,8 +108,8 @@ def _config_map(node: Mapping, path: str, uses: _Use, report: Report) -> None:
         written = listed([f"$({name})" for name in names])
         fixed = listed([f"${{{name}}}" for name in names])
         message = (
-            f"{user} uses ConfigMap {report.ref.name}, whose {name} has {written}. The kubelet expands nothing "
-            f"there, and a shell takes it for a command; write {fixed}"
+            f"{user} uses this ConfigMap, whose {name} has {written}. The kubelet expands nothing there, and a shell "
+            f"takes it for a command; write {fixed}"
         )
         field = f"{path}.data.{name}" if path else f"data.{name}"
         at = report.resource.source.text.find(found[0][0], value.start, value.end)
@@ -171,10 +171,9 @@ def _workload(node: Mapping, path: str, report: Report) -> None:
     if not missing or first is None:
         return
     value, where, written = first
-    kind = f"{report.ref.kind} {report.ref.name}".strip()
     message = (
-        f"{kind} mentions {listed(missing)}, but nothing sets that here: the function serves LeaderWorkerSet, "
-        "DisaggregatedSet and PodCliqueSet"
+        f"nothing sets {listed(missing)} here, because the function serves LeaderWorkerSet, DisaggregatedSet and "
+        "PodCliqueSet only; make it one of them, or take the reference out"
     )
     at = report.resource.source.text.find(written, value.start, value.end)
     report.add("unserved-mention", message, where, at if at >= 0 else value.start, written)

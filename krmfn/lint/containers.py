@@ -45,7 +45,7 @@ _POD_VARIABLES = (RANK, "LWS_WORKER_INDEX", "GROVE_PCLQ_POD_INDEX", "GROVE_PCSG_
 
 def check_container(container: Container, scene: Scene, report: Report) -> None:
     """Reports what is wrong with one container of a gang's member."""
-    who = f"container {container.name}"
+    who = f"container {container.name!r}"
     texts = user_texts(container, scene)
     own_env = [entry for entry in container.env if entry.name not in scene.own_names]
     derived: list[str] = []
@@ -75,7 +75,7 @@ def _blanks(texts: list[Text], who: str, report: Report) -> None:
             proposed = words[0] if len(words) == 1 else f"[{', '.join(words)}]" if "\n" not in text.text else None
             message = (
                 f"{who}: the command's first word {text.text[:WIDTH]!r} has a blank in it, and there is hardly a "
-                "program of that name; each word is an entry of its own"
+                f"program of that name; write {shown(proposed) if proposed else 'each word as an entry of its own'}"
             )
             report.add("blank-in-command", message, text.field, text.position, text.text[:WIDTH], proposed)
 
@@ -87,7 +87,7 @@ def _duplicates(container: Container, scene: Scene, who: str, report: Report) ->
     for i, entry in enumerate(container.env):
         if entry.name in seen and entry.name not in told and entry.name not in scene.own_names:
             told.add(entry.name)
-            message = f"{who}: {shown(entry.name)} stands in env twice; the API server refuses that"
+            message = f"{who}: {shown(entry.name)} stands in env twice, which the API server refuses; remove one"
             report.add("duplicate-env", message, f"{container.field}.env[{i}].name", entry.position, shown(entry.name))
         seen.add(entry.name)
 
@@ -103,7 +103,8 @@ def _dropped_names(container: Container, scene: Scene, who: str, report: Report)
         first = odd[names[0]]
         message = (
             f"{who}: {scene.shell} runs the prelude, and shells such as dash and busybox drop variables whose names "
-            f"are no identifiers: the engine may not get {listed(names, 50)}; rename, or let prelude.shell name a bash"
+            f"are no identifiers: the engine may not get {listed(names, 50)}; rename, or set "
+            "prelude.shell to a bash in the functionConfig"
         )
         field = f"{container.field}.env[{first}].name"
         report.add("env-name-dropped", message, field, container.env[first].position, shown(names[0]))

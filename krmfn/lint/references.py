@@ -39,12 +39,17 @@ def swallowed(texts: Iterable[Text], names: Collection[str], who: str, report: R
             current = _window(text.text, outer.start, place, outer.end)
             at = text.locate(report, current.removeprefix("..."), at + 1)
             message = (
-                f"{who}: $({name}) stands inside another $(. The kubelet takes all from the outer $( to the next ) for "
-                "one name, knows no such variable and puts nothing in its place"
+                f"{who}: the kubelet does not replace $({name}), because it stands inside another $(: all from there "
+                "to the next ) is one name to it, and no variable is called that"
             )
             fixed = _unnested(text, outer.name[:inner], name, arithmetic)
             proposed = shown(current.replace(f"$({name})", fixed)) if fixed else None
-            message += f"; write {proposed}" if fixed else "; give the value to a variable of its own first"
+            if fixed:
+                message += f"; write {proposed}"
+            elif text.reading == WORD:
+                message += "; run the command by sh -c, since no shell reads this text"
+            else:
+                message += f"; assign it to a variable first, as in x=$({name})"
             report.add("swallowed-reference", message, text.field, at, shown(current), proposed)
 
 
@@ -84,7 +89,7 @@ def braces(texts: Iterable[Text], names: Collection[str], who: str, report: Repo
         current = text.text if short else found[0][0]
         message = f"{who}: {written} is a shell's way to write it, and no shell reads this text, so it stays as it is"
         if text.place in (PROBE, HOOK):
-            remedy = f"{message}; run the {text.owner} command by sh -c"
+            remedy = f"{message}; run the command of {text.owner} by sh -c"
             report.add("braces-without-shell", remedy, text.field, text.locate(report, found[0][0]), shown(current))
             continue
         proposed = re.sub(_BRACES, lambda m: f"$({m[1] or m[2]})" if (m[1] or m[2]) in names else m[0], current)
@@ -106,12 +111,13 @@ def handlers(texts: Iterable[Text], scene: Scene, derived: Collection[str], who:
         written = listed([f"$({name})" for name in names])
         fixed = listed([f"${{{name}}}" for name in names])
         if text.place == HOOK:
-            fate = "is run as a command" if shell else "stays as it is"
+            one = len(names) == 1
+            fate = f"{'is' if one else 'are'} run as a command" if shell else f"stay{'s' * one} as written"
             message = f"{who}: the kubelet expands nothing in lifecycle handlers, so {written} in {text.owner} {fate}"
         else:
             message = (
-                f"{who}: in exec probes the kubelet puts an entry's own text in place of a name, not its value, so "
-                f"{written} in {text.owner} is wrong"
+                f"{who}: in exec probes the kubelet puts the text of an env entry in place of its name, not the value, "
+                f"so {text.owner} does not get what {written} stand{'s' * (len(names) == 1)} for"
             )
         message += f"; write {fixed}" + ("" if shell else " in a command that sh -c runs")
         code = "hook-reference" if text.place == HOOK else "probe-reference"
@@ -163,8 +169,8 @@ def unknown(texts: Iterable[Text], own: Collection[str], has_env_from: bool, who
         if not near and (not opener or has_env_from or default):
             continue
         proposed = f"{opener}{near}{_CLOSERS[opener]}" if near else None
-        remedy = f"write {proposed}" if near else f"there are {ADDRESS} and {RANK}"
-        message = f"{who}: {shown(written)}: nothing sets such a variable; {remedy}"
+        remedy = f"write {proposed}" if near else f"write {ADDRESS} or {RANK}, or define it in env"
+        message = f"{who}: {shown(written)} names a variable that nothing sets; {remedy}"
         report.add("unknown-variable", message, text.field, text.locate(report, written), shown(written), proposed)
 
 

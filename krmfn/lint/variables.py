@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from krmfn.lint.texts import Scene
     from krmfn.podspec import Container
 
-MOST_PLACES = 20  # listed in one message
+MOST_PLACES = 3  # that are listed in one message, besides its own
 SIZE = "size"
 
 
@@ -62,9 +62,9 @@ _GROVE = Platform(
     },
 )
 _REMEDIES = {
-    ADDRESS: f"the leader's address is {ADDRESS} on every backend",
-    RANK: f"the rank is {RANK} on every backend",
-    SIZE: "the size of the gang is best written as a number",
+    ADDRESS: f"{ADDRESS} for the leader's address",
+    RANK: f"{RANK} for the rank",
+    SIZE: "a number for the size of the gang",
 }
 _HINTS = ("LWS_", "GROVE_", "leaderworkerset.sigs.k8s.io/", "grove.io/")
 _NAMES = (
@@ -92,18 +92,20 @@ def check_workload(containers: Iterable[tuple[Container, Scene]], report: Report
 
 
 def _message(places: Mapping[str, Collection[str]], own: Platform, foreign: Platform) -> str:
-    """What is wrong where, and what to write instead."""
+    """What is wrong, what to write instead, and where else: the first place is the finding's own."""
     found = dict.fromkeys(name for names in places.values() for name in names)
-    shown = [f"{field} ({', '.join(names)})" for field, names in list(places.items())[:MOST_PLACES]]
-    if len(places) > MOST_PLACES:
-        shown.append(f"{len(places) - MOST_PLACES} more")
-    only = own.name if any(name in own.names for name in found) else foreign.name
-    parts = [f"text that only {only} can run: {', '.join(shown)}"]
-    unset = [name for name in found if name in foreign.names]
+    known = [name for name in found if name in own.names]
+    unset = [name for name in found if name not in own.names]
+    parts = []
+    if known:
+        parts.append(f"{listed(known)} exist{'s' * (len(known) == 1)} on {own.name} only")
     if unset:
-        parts.append(f"{own.name} does not know {listed(unset)}")
+        parts.append(f"{listed(unset)} do{'es' * (len(unset) == 1)} not exist on {own.name}")
     uses = {own.names.get(name) or foreign.names[name] for name in found}
-    return "; ".join([*parts, *(remedy for use, remedy in _REMEDIES.items() if use in uses)])
+    parts.append(f"write {listed([remedy for use, remedy in _REMEDIES.items() if use in uses])}")
+    text = "; ".join(parts)
+    others = [f"{field} ({', '.join(names)})" for field, names in list(places.items())[1:]]
+    return f"{text}. Other places: {listed(others, MOST_PLACES)}" if others else text
 
 
 def _places(

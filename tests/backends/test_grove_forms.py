@@ -200,9 +200,9 @@ def field(path: str) -> dict[str, Any]:
     return {"fieldRef": {"fieldPath": path}}
 
 
-NEEDS_ENV_FIRST = "needs Grove 0.1.0-alpha.12-rc2 or newer; state grove.version"
-NEEDS_GROUP_INDEX = "needs Grove 0.1.0-alpha.14-rc1 or newer; state grove.version"
-NEEDS_LABEL = "needs Grove 0.1.0-alpha.8 or newer; state grove.version"
+NEEDS_ENV_FIRST = "needs Grove v0.1.0-alpha.12-rc2 or newer; state grove.version in the functionConfig"
+NEEDS_GROUP_INDEX = "needs Grove v0.1.0-alpha.14-rc1 or newer; state grove.version in the functionConfig"
+NEEDS_LABEL = "needs Grove v0.1.0-alpha.8 or newer; state grove.version in the functionConfig"
 KEPT, OTHER = "kept", "other"  # right without a note; a form of ours that is not right
 
 
@@ -337,7 +337,7 @@ def test_e3_rank_is_right_in_the_configured_form_only(grove, workers, rank_from,
 
 def test_e3_a_wrong_form_says_what_is_configured():
     own = verdict(gang("v0.1.0-alpha.6")["worker"], value=GROUP_POD_INDEX)
-    assert own == Own(False, "not the form for grove.version v0.1.0-alpha.6, grove.rankFrom Prelude")
+    assert own == Own(False, "the form for Grove v0.1.0-alpha.6 with grove.rankFrom: Prelude is another one")
 
 
 def test_e3_other_names_are_not_judged():

@@ -328,7 +328,7 @@ def test_g2_case_h_outside_scaling_groups():
     assert [gang.name for gang in found.gangs] == ["x"]
     finding = only(found, "standalone-gang")
     assert "one by one" in finding.message
-    assert "autoScalingConfig of clique 'x-worker'" in finding.message
+    assert "Take autoScalingConfig out of 'x-worker'" in finding.message
     assert (
         "autoScalingConfig"
         not in only(reading(clique_set(clique("leader"), clique("worker"))), "standalone-gang").message
@@ -345,7 +345,12 @@ def test_g2_case_h_pairs_by_stem_only():
 @pytest.mark.parametrize(
     ("cliques", "code", "words", "reason"),
     [
-        ([clique("worker", 2, MENTION)], "no-leader", "known to be the leader", "a worker without a leader"),
+        (
+            [clique("worker", 2, MENTION)],
+            "no-leader",
+            "nothing says which clique leads 'worker'",
+            "a worker without a leader",
+        ),
         ([clique("leader", 1, MENTION)], "role-missing", "leads no gang", "a leader without workers"),
         ([clique("frontend", 2, MENTION)], "role-missing", "which gang", "case I, but it mentions the rank"),
         ([clique("a", 1, MENTION, labels={ROLE: "none"})], "role-conflict", "role is none", "none, but it mentions"),

@@ -512,7 +512,7 @@ def test_p8_an_edited_prelude_is_an_error_and_never_wrapped_again(edit, reason, 
         done = run(yaml.safe_dump(data), settings(grove=release))
         assert (done.status, done.text) == (1, ""), reason
         assert "prelude-edited" in done.codes
-        assert "Remove its four" in done.only("prelude-edited").message
+        assert "remove its four" in done.only("prelude-edited").message
 
 
 def test_p8_the_users_change_of_command_args_and_env_is_no_edit_of_the_prelude():

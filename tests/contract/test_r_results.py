@@ -119,6 +119,19 @@ def test_r3_a_list_with_an_error_goes_out_as_it_came_with_the_results():
     assert len(yaml.safe_load(done.text)["items"]) == 3
 
 
+def test_r1_nothing_is_told_as_injected_where_an_error_keeps_it_out():
+    done = run(resource_list(lws(""), BROKEN), settings())
+    assert (done.status, done.codes) == (1, ["rank-without-command"])
+
+
+def test_r4_a_line_says_what_an_object_lacks_and_its_namespace():
+    text = "apiVersion: v1\nkind: {}\nspec: {{containers: [{{command: [serve, $(MODELPLANE_RANK)]}}]}}\n"
+    (line,) = run(text.format('""'), settings()).errors
+    assert line.startswith("[warning] stdin:3:39: (no kind) (no name): spec.containers[0].command[1]: nothing sets")
+    (line,) = run(text.format("Pod\nmetadata: {name: a, namespace: b}"), settings()).errors
+    assert line.startswith("[warning] stdin:4:39: Pod b/a: spec.containers[0].command[1]: nothing sets")
+
+
 def test_r3_a_stream_with_an_error_leaves_stdout_empty():
     for text in (BROKEN, lws("") + "---\n" + BROKEN, BROKEN + "---\n" + lws("")):
         done = run(text, settings())

@@ -99,6 +99,10 @@ KEPT, REPLACED, FORM = "definition-kept", "definition-replaced", "form-replaced"
 RIGHT, NAMED = "$(LWS_WORKER_INDEX)", "$(LWS_LEADER_ADDRESS)"
 
 
+KEEP = "onConflict: Keep in the functionConfig leaves it"
+TWICE = "goes, and another one stays: it stands twice"
+
+
 @pytest.mark.parametrize(
     ("text", "keep", "told"),
     [
@@ -109,41 +113,49 @@ RIGHT, NAMED = "$(LWS_WORKER_INDEX)", "$(LWS_LEADER_ADDRESS)"
                 (
                     REPLACED,
                     1,
-                    f"your own {ADDRESS} is replaced; onConflict: Keep would leave it",
+                    f"your own {ADDRESS} ('valueFrom secretKeyRef') is replaced; {KEEP}",
                     "valueFrom secretKeyRef",
                     NAMED,
                 ),
-                (REPLACED, 0, f"your own {RANK} is replaced; onConflict: Keep would leave it", "mine", RIGHT),
+                (REPLACED, 0, f"your own {RANK} ('mine') is replaced; {KEEP}", "mine", RIGHT),
             ],
         ),
         (
             lws(own(f"name: {RANK}, value: {LONG[1:]}", f"name: {ADDRESS}, value: {LONG}")),
             True,
             [
-                (KEPT, 1, f"your own {ADDRESS} is kept (onConflict: Keep)", LONG[:117] + "...", NAMED),
-                (KEPT, 0, f"your own {RANK} is kept (onConflict: Keep)", LONG[1:], RIGHT),
+                (KEPT, 1, f"your own {ADDRESS} is kept, as onConflict: Keep says", LONG[:117] + "...", NAMED),
+                (KEPT, 0, f"your own {RANK} is kept, as onConflict: Keep says", LONG[1:], RIGHT),
             ],
         ),
         (
             lws(own(f"name: {RANK}, value: first", f"name: {RANK}, valueFrom: odd")),
             True,
             [
-                (REPLACED, 0, f"your own {RANK} goes: another one stays", "first", "valueFrom"),
-                (KEPT, 1, f"your own {RANK} is kept (onConflict: Keep)", "valueFrom", RIGHT),
+                (REPLACED, 0, f"your own {RANK} ('first') goes, and another one stays", "first", "valueFrom"),
+                (KEPT, 1, f"your own {RANK} is kept, as onConflict: Keep says", "valueFrom", RIGHT),
             ],
         ),
         (
             lws(own(INDEX, f"name: {RANK}", INDEX)),
             False,
             [
-                (REPLACED, 1, f"your own {RANK} goes: another one stays", "", RIGHT),
-                (FORM, 2, f"{RANK} was {RIGHT}: it stands twice", RIGHT, RIGHT),
+                (REPLACED, 1, f"your own {RANK} ('') goes, and another one stays", "", RIGHT),
+                (FORM, 2, f"{RANK} ('{RIGHT}') {TWICE}", RIGHT, RIGHT),
             ],
         ),
         (
             pcs(own(f"name: {RANK}, value: 1"), pods=1),
             False,
-            [(FORM, 0, f"{RANK} was 1: a number without quotes, which the API server refuses", "1", "1")],
+            [
+                (
+                    FORM,
+                    0,
+                    f"{RANK} ('1') is written anew: a number without quotes, which the API server refuses",
+                    "1",
+                    "1",
+                )
+            ],
         ),
         (
             pcs(own(f"name: {RANK}, value: 2"), pods=1),
@@ -152,7 +164,8 @@ RIGHT, NAMED = "$(LWS_WORKER_INDEX)", "$(LWS_LEADER_ADDRESS)"
                 (
                     FORM,
                     0,
-                    f"{RANK} was 2: not the form for grove.version any release, grove.rankFrom Prelude",
+                    f"{RANK} ('2') is written anew: the form for any Grove release with grove.rankFrom: Prelude is "
+                    "another one",
                     "2",
                     "1",
                 )
@@ -162,12 +175,12 @@ RIGHT, NAMED = "$(LWS_WORKER_INDEX)", "$(LWS_LEADER_ADDRESS)"
             pcs(own(POD_INDEX, POD_INDEX), pods=1),
             False,
             [
-                (FORM, 1, f"{RANK} was $(GROVE_PCSG_POD_INDEX): it stands twice", *["$(GROVE_PCSG_POD_INDEX)"] * 2),
+                (FORM, 1, f"{RANK} ('$(GROVE_PCSG_POD_INDEX)') {TWICE}", *["$(GROVE_PCSG_POD_INDEX)"] * 2),
                 (
                     "newer-form",
                     0,
-                    f"{RANK} is left as $(GROVE_PCSG_POD_INDEX): "
-                    "needs Grove 0.1.0-alpha.14-rc1 or newer; state grove.version",
+                    f"{RANK} is left as '$(GROVE_PCSG_POD_INDEX)', which "
+                    "needs Grove v0.1.0-alpha.14-rc1 or newer; state grove.version in the functionConfig",
                     None,
                     None,
                 ),
@@ -176,7 +189,16 @@ RIGHT, NAMED = "$(LWS_WORKER_INDEX)", "$(LWS_LEADER_ADDRESS)"
         (
             pcs(f"env: [{{name: {RANK}, value: mine}}]"),
             False,
-            [("definition-stays", 0, f"your own {RANK} stays: there is no value to give in its place", "mine", None)],
+            [
+                (
+                    "definition-stays",
+                    0,
+                    f"your own {RANK} stays, because no prelude gives this container a rank; see that its value is "
+                    "right, or remove it",
+                    "mine",
+                    None,
+                )
+            ],
         ),
     ],
 )
@@ -186,8 +208,8 @@ def test_E3_what_is_told_of_entries_that_are_there(text, keep, told):
     found = []
     for result in done.results:
         if ".env[" in result.field:
-            assert result.message.startswith("container work: ")
+            assert result.message.startswith("container 'work': ")
             index = int(result.field.rpartition(".env[")[2].removesuffix("]"))
-            message = result.message.removeprefix("container work: ")
+            message = result.message.removeprefix("container 'work': ")
             found.append((code_of(result), index, message, result.current, result.proposed))
     assert sorted(found) == sorted(told)

@@ -169,48 +169,84 @@ INDEX_LABEL = "metadata.labels['leaderworkerset.sigs.k8s.io/worker-index']"
 @pytest.mark.parametrize(
     ("text", "kind", "expected", "reason"),
     [
-        ("command: [serve, $(LWS_WORKER_INDEX)]", "LeaderWorkerSet", "command[1] (LWS_WORKER_INDEX)", "as a reference"),
-        (script("x=$((LWS_GROUP_SIZE * 8))"), "LeaderWorkerSet", "args[0] (LWS_GROUP_SIZE)", "in arithmetic"),
+        (
+            "command: [serve, $(LWS_WORKER_INDEX)]",
+            "LeaderWorkerSet",
+            ("command[1]", "LWS_WORKER_INDEX exists on LeaderWorkerSet only; write MODELPLANE_RANK for the rank"),
+            "as a reference",
+        ),
+        (
+            script("x=$((LWS_GROUP_SIZE * 8))"),
+            "LeaderWorkerSet",
+            ("args[0]", "LWS_GROUP_SIZE exists on LeaderWorkerSet only; write a number for the size of the gang"),
+            "in arithmetic",
+        ),
         (
             script('H=$GROVE_PCSG_NAME-$GROVE_PCSG_INDEX-x-0."${GROVE_HEADLESS_SERVICE}"'),
             "PodCliqueSet",
-            "args[0] (GROVE_PCSG_NAME, GROVE_PCSG_INDEX, GROVE_HEADLESS_SERVICE)",
+            (
+                "args[0]",
+                "GROVE_PCSG_NAME, GROVE_PCSG_INDEX and GROVE_HEADLESS_SERVICE exist on Grove only; "
+                "write MODELPLANE_LEADER_ADDRESS for the leader's address",
+            ),
             "glued together in a shell",
         ),
         (
             "env: [{name: HOST, value: $(LWS_LEADER_ADDRESS)}]",
             "LeaderWorkerSet",
-            "env[0].value (LWS_LEADER_ADDRESS)",
+            (
+                "env[0].value",
+                "LWS_LEADER_ADDRESS exists on LeaderWorkerSet only; "
+                "write MODELPLANE_LEADER_ADDRESS for the leader's address",
+            ),
             "in env",
         ),
         (
             f'env: [{{name: R, valueFrom: {{fieldRef: {{fieldPath: "{INDEX_LABEL}"}}}}}}]',
             "LeaderWorkerSet",
-            "env[0].valueFrom.fieldRef.fieldPath (leaderworkerset.sigs.k8s.io/worker-index)",
+            (
+                "env[0].valueFrom.fieldRef.fieldPath",
+                "leaderworkerset.sigs.k8s.io/worker-index exists on LeaderWorkerSet only; "
+                "write MODELPLANE_RANK for the rank",
+            ),
             "the label that says the same",
         ),
         (
             "readinessProbe: {exec: {command: [sh, -c, 'test $GROVE_PCLQ_POD_INDEX']}}",
             "PodCliqueSet",
-            "readinessProbe.exec.command[2] (GROVE_PCLQ_POD_INDEX)",
+            (
+                "readinessProbe.exec.command[2]",
+                "GROVE_PCLQ_POD_INDEX exists on Grove only; write MODELPLANE_RANK for the rank",
+            ),
             "in a probe",
         ),
-        ("command: [serve, $(LWS_WORKER_INDEX)]", "PodCliqueSet", "does not know LWS_WORKER_INDEX", "nothing sets it"),
+        (
+            "command: [serve, $(LWS_WORKER_INDEX)]",
+            "PodCliqueSet",
+            ("command[1]", "LWS_WORKER_INDEX does not exist on Grove; write MODELPLANE_RANK for the rank"),
+            "nothing sets it",
+        ),
     ],
 )
 def test_r2_backend_variable(text, kind, expected, reason):
     (found,) = platform_names(text, kind)
     assert found.code == "backend-variable"
-    assert expected in found.message, reason
+    field, message = expected
+    assert found.field.endswith(field), reason
+    assert found.message == message, reason
 
 
 def test_r2_backend_variable_is_one_warning_for_a_workload_that_lists_the_places():
-    text = script("serve $(LWS_LEADER_ADDRESS)") + "env: [{name: R, value: $(LWS_WORKER_INDEX)}]"
+    text = script("serve $(LWS_LEADER_ADDRESS) $(GROVE_PCS_NAME)") + "env: [{name: R, value: $(LWS_WORKER_INDEX)}]"
     container, report = container_of(text)
     check_workload([(container, Scene()), (container, Scene())], report)
     (found,) = report.found
-    assert "args[0] (LWS_LEADER_ADDRESS)" in found.message
-    assert "env[0].value (LWS_WORKER_INDEX)" in found.message
+    assert found.field.endswith("args[0]")
+    assert found.message.removeprefix(
+        "LWS_LEADER_ADDRESS and LWS_WORKER_INDEX exist on LeaderWorkerSet only; GROVE_PCS_NAME does not exist on "
+        "LeaderWorkerSet; write MODELPLANE_LEADER_ADDRESS for the leader's address and MODELPLANE_RANK for the rank. "
+        "Other places: "
+    ).endswith("containers[0].env[0].value (LWS_WORKER_INDEX)")
     assert found.resource.source.text.startswith("LWS_LEADER_ADDRESS", found.position)
 
 
