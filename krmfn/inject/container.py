@@ -35,15 +35,14 @@ _OTHER_WAYS = (
 class Treated(NamedTuple):
     """What was decided for one container.
 
-    ``shell`` runs the prelude, "" where there is none. ``literal``: those of our names whose entry is plain
-    text. ``failed``: an error keeps the container from being served.
+    ``shell`` runs the prelude, "" where there is none. ``literal``: the names in env whose value is plain
+    text.
     """
 
     container: Container
     shell: str = ""
     literal: tuple[str, ...] = ()
     changed: bool = False
-    failed: bool = False
 
     @staticmethod
     def own_words(words: Sequence[str]) -> int:
@@ -62,20 +61,19 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
             prelude.unwrap(handler.command.words)
     except prelude.PreludeEdited:
         _prelude_edited(container, report)
-        return Treated(container, failed=True)
+        return Treated(container)
     own_env = [entry for entry in container.env if not _is_ours(entry, member)]
     derived = holders(own_env, [RANK])
     texts = user_texts(container, member)
-    uses = any(mentions(text, [RANK, *derived]) for _, text, _ in texts)
+    uses = any(mentions(text, [RANK]) for _, text, _ in texts)  # what is derived from it stands in env
     filed = member.rank.form == "computed" and settings.rank_from == "EnvFile"
     computed = member.rank.form == "computed" and not filed
-    command = command or list(_entrypoint(container, settings) if computed else ())
+    command = command or list(_entrypoint(container, settings))
     wrapped = computed and _wants_prelude(container, command, uses, settings)
     rank = rank_entry(member, filed) if wrapped or not computed else None
     env = plan_env(container, member, rank, _judge(member, wrapped), settings.on_conflict == "Keep", report)
-    if computed and env.rank_kept:  # served in another way: no stand-in, no wrapper
-        wrapped = False
-    literal = tuple(e.name for e in env.entries if e.name in (ADDRESS, RANK) and "$" not in (e.value or "$"))
+    wrapped = wrapped and not env.rank_kept  # served in another way: no stand-in, no wrapper
+    literal = tuple(entry.name for entry in env.entries if "$" not in (entry.value or "$"))
     if computed and not env.rank_kept:
         before = len(report.found)
         _refuse(container, texts, derived, wrapped, report)
@@ -83,7 +81,7 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
             skipped = bool(command) and matches(settings.skip, container.name)
             _without_prelude(container, member, "skipped" if skipped else "" if command else "no command", uses, report)
         if any(finding.severity == "error" for finding in report.found[before:]):
-            return Treated(container, literal=literal, failed=True)
+            return Treated(container, literal=literal)
     names = [RANK, *holders(env.entries, [RANK])] if wrapped else []
     shell = _wrap(
         container, wrapper, command, names, settings, plan, report.resource.source

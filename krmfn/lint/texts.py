@@ -40,7 +40,7 @@ class Scene(NamedTuple):
     """What the rules have to know of a container's place.
 
     ``role`` and ``pods`` are the member's. ``shell`` runs the prelude in front of the container's command and
-    exec handlers, "" where there is none. ``literal``: those of our two names whose entry is plain text, like
+    exec handlers, "" where there is none. ``literal``: the names in env whose value is plain text, like
     ``"0"``. ``own_names``: the names of all entries that are the function's, helpers included. ``own_words``:
     how many words at the front of a command are the function's.
     """

@@ -68,6 +68,40 @@ def test_what_an_exec_probe_can_see(text, codes, reason):
     assert [code for code, _ in told(text)] == codes, reason
 
 
+LEADER = "{name: MODELPLANE_LEADER_ADDRESS, value: vllm-0.vllm}"
+AT_LEADER = PROBE.format(name="MODELPLANE_LEADER_ADDRESS")
+BY_LABEL = PROBE.format(name=RANK)
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen", "codes", "reason"),
+    [
+        (lws(f"env: [{LEADER}]\n{AT_LEADER}"), settings(on_conflict="Keep"), [], "the user's own address is text"),
+        (lws(f"env: [{LEADER}]\n{AT_LEADER}"), settings(), ["probe-reference"], "the function's is a reference"),
+        (lws("", BY_LABEL), settings(lws="0.5.0"), [], "a leader's rank is text with every release"),
+        (lws(BY_LABEL), settings(lws="0.5.0"), ["probe-reference"], "a rank from a label"),
+        (
+            pcs(f"args: [$({RANK})]\nenv: [{LEADER}]\n{AT_LEADER}"),
+            settings(on_conflict="Keep"),
+            [],
+            "in a container that an error keeps from being served, too",
+        ),
+    ],
+)
+def test_what_an_exec_probe_can_see_with_settings(text, chosen, codes, reason):
+    done = run(text, chosen)
+    assert done.status in (0, 1)
+    assert [code for code in map(code_of, done.results) if code == "probe-reference"] == codes, reason
+
+
+def test_an_error_in_one_container_hides_nothing_of_another():
+    """``work`` cannot be served; ``side`` is looked at all the same."""
+    side = container("side", f"command: [/side]\nenv: [{{name: {RANK}, value: $((0+1+{INDEX}))}}]")
+    done = run(pcs(f"args: [$({RANK})]", more=side), settings(mode="Validate"))
+    assert done.only("rank-without-command").field.endswith("containers[0].command")
+    assert done.only("wrapper-lost").field.endswith("containers[1].env[0]")
+
+
 def test_a_prelude_that_alone_changes_is_told():
     """The env is right as it is; the prelude has one variable more to export."""
     text = inject(pcs("command: [/engine, $(MODELPLANE_RANK)]")).text
