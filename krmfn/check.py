@@ -25,15 +25,19 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Tells what is wrong or doubtful in workloads, before or after injection, and
-changes nothing.
+changes nothing. Prints each finding with file, line, resource, code and field,
+and nothing at all if there is none. Folders are searched for *.yaml, *.yml and
+*.json; a broken file in a folder is a warning.
 """
 EPILOG = """\
 examples:
-  krmfn check deploy/                              what is wrong with the manifests?
-  kustomize build DIR | krmfn check --require-injected -   was the function run?
+  krmfn check deploy/                                  what is wrong there?
+  kustomize build DIR | krmfn check --require-injected -   was krmfn run?
+  krmfn check --strict -o github deploy/               in a GitHub workflow
 
 exit status: 0 no error; 1 an error (with --strict: or a warning); 2 a file that
-cannot be read, a bad configuration or bad usage. Codes: docs/findings.md.
+cannot be read, output that cannot be written, a bad configuration or bad usage.
+docs/findings.md explains each code.
 """
 COLOURS = {ERROR: "31", WARNING: "33", INFO: "36"}
 
@@ -73,7 +77,9 @@ def check_command(words: Sequence[str]) -> int:
     parser.add_argument("paths", metavar="FILE|DIR", nargs="+", help="a file, a folder, or - for stdin")
     parser.add_argument("--strict", action="store_true", help="exit 1 for warnings too")
     parser.add_argument("--require-injected", action="store_true", help="an error where `inject` would change anything")
-    parser.add_argument("-o", "--output", choices=("text", "json", "github"), default="text", help="default: text")
+    parser.add_argument(
+        "-o", "--output", choices=("text", "json", "github"), default="text", help="text is the default"
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="infos too")
     add_config(parser)
     options = parser.parse_args(list(words))

@@ -19,19 +19,33 @@ Gives every container of a multi-node LLM engine MODELPLANE_LEADER_ADDRESS and
 MODELPLANE_RANK, on LeaderWorkerSet, DisaggregatedSet and Grove PodCliqueSet.
 
 Without a command: a KRM function. Reads a ResourceList, or plain YAML
-documents, on stdin and writes the same with the variables injected on stdout:
-
-  kustomize build --enable-alpha-plugins --enable-exec DIR
-  kpt fn eval DIR --exec krmfn
-  helm template CHART | krmfn | kubectl apply -f -
+documents, on stdin and writes the same with the variables injected on stdout.
+Errors and warnings are lines on stderr, and results of a ResourceList.
 """
 EPILOG = """\
-exit status: 0 done; 1 an error in a resource (what and where is on stderr);
-2 input that cannot be read, a bad configuration or bad usage.
+examples:
+  krmfn inject --diff deploy/                            what would change?
+  helm template CHART | krmfn | kubectl apply -f -
+  kpt fn eval DIR --exec krmfn
+  kustomize build --enable-alpha-plugins --enable-exec DIR
+
+exit status: 0 done; 1 an error in a resource, and nothing is injected; 2 input
+that cannot be read, output that cannot be written, a bad configuration or bad
+usage. What and where is on stderr.
+"""
+SCHEMA = """\
+Prints the JSON Schema of the functionConfig (ModelplaneEnv), for editors and
+validators. Reads nothing.
+"""
+SCHEMA_EPILOG = """\
+example:
+  krmfn schema > modelplaneenv.schema.json
+
+exit status: 0 printed; 2 output that cannot be written, or bad usage.
 """
 NO_MEMORY = ["the input is too large for this machine's memory"]
 COMMANDS = {
-    "inject": "inject into files or folders: print, --diff or --in-place",
+    "inject": "inject into files: print, --diff or --in-place",
     "check": "tell what is wrong or doubtful, change nothing",
     "explain": "show the pods: rank, leader address and command line",
     "install-kustomize-plugin": "make plain `kubectl kustomize` find krmfn",
@@ -83,7 +97,7 @@ def _run(words: list[str]) -> int:
 
         return install(words[1:])
     if command == "schema":
-        Parser("krmfn schema", COMMANDS["schema"]).parse_args(words[1:])
+        Parser("krmfn schema", SCHEMA, SCHEMA_EPILOG).parse_args(words[1:])
         from krmfn.config import schema_text
 
         return put([schema_text()])
@@ -108,7 +122,7 @@ def _filter(words: list[str]) -> int:
     if not words:
         parser.print_help()
     if not words[0].startswith("-"):
-        parser.error(f"no command {words[0]!r}; there are {', '.join(COMMANDS)}")
+        parser.error(f"no command {words[0]!r}; there are {', '.join(COMMANDS)} (for a file: krmfn inject FILE)")
     options = parser.parse_args(words)
     if options.version:
         return put([f"krmfn {__version__}\n"])

@@ -32,15 +32,19 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml", ".json")
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 DESCRIPTION = """\
-Injects the two variables into manifests. Folders are searched for *.yaml, *.yml
-and *.json; what is no Kubernetes manifest is left alone. Nothing is written if
-any file has an error.
+Injects MODELPLANE_LEADER_ADDRESS and MODELPLANE_RANK into manifests and prints
+all that were read, injected. Folders are searched for *.yaml, *.yml and *.json;
+what is no Kubernetes manifest is left alone, and a broken file in a folder too,
+with a warning. Nothing is printed or written if any file has an error.
 """
 EXAMPLES = """\
 examples:
   krmfn inject --diff deploy/               show what would change
   krmfn inject --in-place deploy/           change the files
   krmfn inject lws.yaml | kubectl apply -f -
+
+exit status: 0 done; 1 an error in a resource; 2 a file that cannot be read or
+written, a bad configuration or bad usage. What and where is on stderr.
 """
 
 

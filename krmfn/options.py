@@ -30,7 +30,7 @@ class Parser(argparse.ArgumentParser):
 
 def add_config(parser: argparse.ArgumentParser) -> None:
     """Adds the option that every command takes."""
-    parser.add_argument("--config", metavar="FILE", help="a functionConfig (ModelplaneEnv or ConfigMap)")
+    parser.add_argument("--config", metavar="FILE", help="the settings: a functionConfig (ModelplaneEnv or ConfigMap)")
 
 
 def settings_from(path: str | None) -> Settings:

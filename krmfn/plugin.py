@@ -17,12 +17,23 @@ from krmfn.output import complain, put
 
 API_VERSION = "fn.modelplane.ai/v1alpha1"
 KIND = "ModelplaneEnv"
-DESCRIPTION = "Makes kustomize find krmfn, for kubectl and kustomize without --enable-exec or docker."
+DESCRIPTION = """\
+Makes kustomize find krmfn as a plugin, so that kubectl and kustomize run it
+with --enable-alpha-plugins alone, without --enable-exec or docker. Links krmfn
+into the plugin home and prints what to write into kustomization.yaml.
+"""
+EPILOG = """\
+examples:
+  krmfn install-kustomize-plugin
+  krmfn install-kustomize-plugin --home /opt/kustomize-plugins
+
+exit status: 0 linked; 2 it could not be, or bad usage. It can be run again.
+"""
 
 
 def install(argv: list[str]) -> int:
     """Link krmfn into kustomize's plugin home and print what to run; 0, or 2 with a line on stderr."""
-    parser = Parser("krmfn install-kustomize-plugin", DESCRIPTION)
+    parser = Parser("krmfn install-kustomize-plugin", DESCRIPTION, EPILOG)
     parser.add_argument(
         "--home",
         metavar="DIR",

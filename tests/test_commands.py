@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from krmfn import __version__
+from krmfn.cli import COMMANDS
 from tests.contract.manifests import lws, resource_list
 from tests.contract.world import inject
 from tests.support import krmfn_command, run_krmfn
@@ -47,6 +48,17 @@ def test_nobody_waits_for_a_list_to_be_typed(tmp_path):
     status, shown, said = on_a_terminal("--config", str(tmp_path / "c.yaml"))
     assert (status, shown) == (2, "")
     assert "stdin is a terminal" in said
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
+def test_help_fits_a_terminal_and_says_how_a_command_ends(command):
+    done = run_krmfn(b"", *command, "--help", env={"COLUMNS": "80"})
+    shown = done.stdout.decode()
+    assert (done.status, done.stderr) == (0, "")
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    assert shown.startswith("usage: krmfn")
+    assert "\nexample" in shown
+    assert "\nexit status: 0 " in shown
 
 
 def test_a_plugin_runs_only_where_kustomize_says_so(tmp_path):

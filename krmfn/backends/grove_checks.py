@@ -115,8 +115,8 @@ def _reserved_names(clique: Clique, settings: Settings, report: Report) -> None:
         for i, entry in enumerate(container.env):
             if entry.name.startswith("GROVE_"):
                 what = (
-                    f"container {container.name!r}: {entry.name} begins with GROVE_, as Grove's own variables do: it "
-                    "refuses or overwrites this one, depending on its release. Rename it"
+                    f"container {container.name!r}: Grove refuses or overwrites names that begin with GROVE_, "
+                    f"depending on its release. Rename {entry.name}"
                 )
                 report.add("reserved-env-name", what, f"{container.field}.env[{i}].name", entry.position)
 

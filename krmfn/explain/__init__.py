@@ -34,7 +34,8 @@ examples:
   krmfn explain --grove-version v0.1.0-alpha.6 pcs.yaml   would it work there?
 
 exit status: 0 every gang works; 1 a gang is broken, or a manifest has an error
-(what and where is in the output); 2 input that cannot be read, or bad usage.
+(what and where is in the output); 2 input that cannot be read, output that
+cannot be written, a bad configuration or bad usage.
 """
 
 
@@ -83,10 +84,11 @@ def _release(backend: str) -> Callable[[str], Version]:
     def parse(text: str) -> Version:
         try:
             version = versions.parse(text)
-        except ValueError as error:
-            raise argparse.ArgumentTypeError(str(error)) from None
+        except ValueError:
+            shown = f"{text!r} is no release: write three parts, like 0.6.0 or v0.1.0-alpha.12-rc2"
+            raise argparse.ArgumentTypeError(shown) from None
         if version < oldest_known(backend):
-            raise argparse.ArgumentTypeError(f"{text}: nothing is known of {backend} before {oldest_known(backend)}")
+            raise argparse.ArgumentTypeError(f"{text!r}: nothing is known of {backend} before {oldest_known(backend)}")
         return version
 
     return parse

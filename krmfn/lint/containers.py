@@ -103,7 +103,7 @@ def _dropped_names(container: Container, scene: Scene, who: str, report: Report)
         first = odd[names[0]]
         message = (
             f"{who}: {scene.shell} runs the prelude, and shells such as dash and busybox drop variables whose names "
-            f"are no identifiers: the engine may not get {listed(names, 50)}; rename, or set "
+            f"are no identifiers: the engine may not get {listed(names, 50)}; rename them, or set "
             "prelude.shell to a bash in the functionConfig"
         )
         field = f"{container.field}.env[{first}].name"
