@@ -7,11 +7,15 @@ import re
 import subprocess
 import sys
 import tomllib
-from typing import NamedTuple
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from tests.support import ROOT, krmfn_command, missing, need
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 PACKAGE = ROOT / "krmfn"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -167,6 +171,47 @@ def test_import_rules_see_a_breach(room, source, reason):
 )
 def test_import_rules_let_pass(room, source, reason):
     assert wrong_imports(room, source, "krmfn.kyaml" if room == "kyaml" else "krmfn") == [], reason
+
+
+def loaded_with(source: str, modules: Collection[str]) -> set[str]:
+    """Those of our modules that importing a module with this source imports first."""
+    found: set[str] = set()
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found.update(names & set(modules) or {node.module or ""})
+    return found & set(modules)
+
+
+def circle(sources: dict[str, str]) -> list[str]:
+    """The first circle of modules that import each other, [] without one."""
+    try:
+        TopologicalSorter({name: loaded_with(source, sources) for name, source in sources.items()}).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_modules_import_each_other():
+    names = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in MODULES}
+    assert circle({name.removesuffix(".__init__"): path.read_text("utf-8") for path, name in names.items()}) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "round_", "reason"),
+    [
+        ("import k.a", True, "a module"),
+        ("from k.a import x", True, "something in it"),
+        ("from k import a", True, "a module of a package"),
+        ("if TYPE_CHECKING:\n    from k.a import x", False, "only for a type"),
+        ("def f():\n    from k.a import x", False, "only when it is called"),
+        ("from k import x", False, "something in the package"),
+    ],
+)
+def test_a_circle_is_seen(source, round_, reason):
+    assert bool(circle({"k": "", "k.a": "from k.b import y", "k.b": source})) is round_, reason
 
 
 def imported_by(stdin: bytes, *command: str) -> set[str]:

@@ -268,11 +268,6 @@ def aliases(node: Node) -> list[Alias]:
     return [found for found in walk(node) if isinstance(found, Alias)]
 
 
-def anchors(node: Node) -> set[str]:
-    """The names of all anchors written below ``node``."""
-    return {found.anchor for found in walk(node) if found.anchor is not None}
-
-
 def depth(node: Node) -> int:
     """How many collections are nested in ``node``, aliases not followed."""
     level, nodes = 0, [node]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from krmfn.kyaml import emit, flow
 from krmfn.kyaml.access import aliases, deref, is_null, walk, wrong_shape
+from krmfn.kyaml.copier import Copier
 from krmfn.kyaml.errors import Malformed
-from krmfn.kyaml.expand import Copier, insert_lines
 from krmfn.kyaml.flow import Span
 from krmfn.kyaml.noise import Part, block_mark, keep_apart
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
@@ -124,18 +124,13 @@ class _Block:
         """The end of the key's colon and of the list's tag and anchor."""
         if self.node.tag is not None or self.node.anchor is not None:
             return self.source.properties(self.node)[1]
-        if self.node.lead >= 0:
-            return self.source.skip_blank(self.node.lead) + 1
-        return self.node.start
+        return self.source.skip_blank(self.node.lead) + 1
 
     def _dashes(self) -> list[int]:
         found, at = [], self.header
         for item in self.node.items:
-            at = self.source.skip_blank(at)
-            if self.source.text[at] != "-":
-                raise Malformed(_ODD_LIST, self.node.start)
-            found.append(at)
-            at = max(at + 1, item.end)
+            found.append(self.source.skip_blank(at))
+            at = max(found[-1] + 1, item.end)
         if not self.source.first_on_line(found[0]):
             raise Malformed(_ODD_LIST, self.node.start)
         return found
@@ -143,21 +138,16 @@ class _Block:
     def lines(self, index: int) -> Span:
         """The whole lines of one entry, without comments above."""
         end = max(self.node.items[index].end, self.dashes[index] + 1)
-        stop = end if self.source.ends_line(end) else self.source.line_end(end)
-        if stop < 0:
-            raise Malformed(_ODD_LIST, end)
-        return Span(self.source.line_start(self.dashes[index]), stop)
+        return Span(self.source.line_start(self.dashes[index]), self.source.line_behind(end))
 
     def with_comment(self, index: int) -> Span:
         """The whole lines of one entry and of the comment right above it."""
         source, span = self.source, self.lines(index)
-        floor = self.lines(index - 1).end if index else source.line_end(self.header)
+        floor = self.lines(index - 1).end if index else source.line_behind(self.header)
         start = span.start
         while start > floor:
             above = source.line_start(start - (2 if source.text[start - 2 : start] == "\r\n" else 1))
             if above < floor or source.text[above:start].find("#") != self.indent:
-                break
-            if source.text[above:start].strip(" \t")[:1] != "#":
                 break
             start = above
         return Span(start, span.end)
@@ -166,9 +156,7 @@ class _Block:
         source = self.source
         moves = {part.index: self.with_comment(part.index) for part in change.front if isinstance(part, Move)}
         newline = source.newline(self.dashes[0])
-        at = source.line_end(self.header)
-        if at < 0:
-            raise Malformed(_ODD_LIST, self.node.start)
+        at = source.line_behind(self.header)
         front, above = "", ""
         for part in change.front:
             if isinstance(part, Move):
@@ -217,16 +205,14 @@ def _fill(source: Source, mapping: Mapping, pair: tuple[Node, Node], entries: li
     newline = source.newline(key.start)
     empty = value.start == value.end
     own_line = not empty and source.line_start(value.start) > colon
-    at = source.line_end(colon if empty or own_line else value.end)
-    after = source.line_end(value.end)
-    if at < 0 or after < 0:
-        raise Malformed("no list can be put here: let nothing follow in the line of this key", key.start)
+    at = source.line_behind(colon if empty or own_line else value.end)
     if own_line:
+        after = source.line_behind(value.end)
         comment = source.text.find("#", value.end, after)
         source.edit(*((source.line_start(value.start), after) if comment < 0 else (value.start, comment)), "")
     elif not empty:
         source.edit(colon, value.end, "")
-    insert_lines(source, at, emit.list_lines(entries, indent), newline)
+    source.insert_lines(at, emit.list_lines(entries, indent), newline)
 
 
 def _create(source: Source, mapping: Mapping, key: str, entries: list[Any], marked: bool) -> None:
@@ -238,7 +224,7 @@ def _create(source: Source, mapping: Mapping, key: str, entries: list[Any], mark
     if place is not None:
         at, indent = place
         lines = [f"{' ' * indent}{key}:", *emit.list_lines(entries, indent + step)]
-        return insert_lines(source, at, lines, source.newline(at))
+        return source.insert_lines(at, lines, source.newline(at))
     first = mapping.entries[0][0]
     indent = _key_column(source, first)
     newline = source.newline(first.start)
@@ -270,9 +256,8 @@ def _line_behind_name(source: Source, mapping: Mapping) -> tuple[int, int] | Non
             continue
         if source.line_start(value.end) != source.line_start(key.start):
             continue
-        at = source.line_end(value.end)
-        if at >= 0 and _is_plain_place(source, key):
-            return at, source.column(key.start)
+        if _is_plain_place(source, key):
+            return source.line_behind(value.end), source.column(key.start)
     return None
 
 
@@ -313,9 +298,7 @@ def remove_keys(source: Source, mapping: Mapping, keys: list[Node]) -> None:
         at = _pair_end(source, (key, value))
         if not source.first_on_line(key.start):  # behind a dash: the next pair that stays takes the place
             start = key.start
-            stays = next((j for j in range(i + 1, len(mapping.entries)) if j not in gone), None)
-            if stays is None:
-                raise Malformed(_ODD_KEY, key.start)
+            stays = next(j for j in range(i + 1, len(mapping.entries)) if j not in gone)
             at = mapping.entries[stays][0].start
             _key_column(source, mapping.entries[stays][0])
         source.edit(start, at, "")
@@ -328,7 +311,4 @@ def _pair_end(source: Source, pair: tuple[Node, Node]) -> int:
     key, value = pair
     colon = source.skip_blank(key.end)
     end = max(value.end, colon + 1 if source.text[colon : colon + 1] == ":" else key.end)
-    stop = end if source.ends_line(end) else source.line_end(end)
-    if stop < 0:
-        raise Malformed("cannot tell where this key's value ends: write what follows on a line of its own", key.start)
-    return stop
+    return source.line_behind(end)

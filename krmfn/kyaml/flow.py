@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn.kyaml import emit
 from krmfn.kyaml.access import aliases
-from krmfn.kyaml.expand import Copier
+from krmfn.kyaml.copier import Copier
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Collection, Mapping, Node, Scalar, Sequence
 

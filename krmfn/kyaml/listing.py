@@ -6,13 +6,14 @@ Writing copies every byte outside the planned edits.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from bisect import bisect_right
 
 from krmfn.kyaml import emit, flow
 from krmfn.kyaml.access import deref, first, is_null, key_text, leaf, shape, text, twice
+from krmfn.kyaml.copier import Copier
 from krmfn.kyaml.edit import remove_keys
 from krmfn.kyaml.errors import InputError, Malformed
-from krmfn.kyaml.expand import Copier
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.resource import Resource
 from krmfn.kyaml.source import Source
@@ -55,25 +56,30 @@ class ResourceList:
         if self._reread > MAX_REREAD + 20 * len(self.data):
             raise Malformed("too many aliases have to be replaced by copies: use fewer")
 
+    @abstractmethod
     def config_place(self, node: Node) -> tuple[int, int]:
         """Line and column of a node of the functionConfig."""
-        raise NotImplementedError
 
     def look_up(self, item: Resource) -> Mapping:
         """The node of an item that cannot be read on its own, for looking only. Raises InputError without one."""
-        raise NotImplementedError
+        whole = Whole(self.data, b"", Source(self.data.decode()), self.is_list)
+        whole.source.frozen = True
+        for mine, other in zip(self.items, whole.items, strict=True):
+            if mine is item:
+                mine.link(whole.source, other.node, (-1, -1))
+        return item.node
 
+    @abstractmethod
     def reread(self, changed: Resource, source: Source) -> None:
         """Puts ``source`` in place of the one that ``changed`` stands in."""
-        raise NotImplementedError
 
+    @abstractmethod
     def render(self, results: list[dict[str, Any]] | None, echo: bool = False) -> Iterator[bytes | memoryview]:
         """The output, as parts to be written one after the other; with ``echo`` the items as they came.
 
         ``results`` goes into a ResourceList in place of what stood there, which stays with None; a plain stream
         carries none.
         """
-        raise NotImplementedError
 
 
 class Pieces(ResourceList):
@@ -103,14 +109,6 @@ class Pieces(ResourceList):
         if node.start >= self.head:
             line += self.line_at(self.tail) - 1 - self.around.text.count("\n", 0, self.head)
         return line, column
-
-    def look_up(self, item: Resource) -> Mapping:
-        whole = Whole(self.data, b"", Source(self.data.decode()), self.is_list)
-        whole.source.frozen = True
-        for mine, other in zip(self.items, whole.items, strict=True):
-            if mine is item:
-                mine.link(whole.source, other.node, (-1, -1))
-        return item.node
 
     def reread(self, changed: Resource, source: Source) -> None:
         changed.link(source, None)

@@ -158,9 +158,7 @@ class _Piece:
         """What gives the next event, and what reads the rest."""
         next_event = event_source(chunk if yaml.__with_libyaml__ else chunk.decode())
         if self.raw:
-            raw_parse = getattr(next_event.__self__, "raw_parse", None)  # type: ignore[attr-defined]
-            if raw_parse is not None:
-                return next_event, raw_parse
+            return next_event, next_event.__self__.raw_parse  # type: ignore[attr-defined]
         events = _limited(next_event)
         return events.__next__, lambda: deque(events, maxlen=0)
 

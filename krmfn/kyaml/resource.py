@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from krmfn.kyaml.access import deref, first, first_annotations, get, key_text, shape, slot, text
+from krmfn.kyaml.access import deref, first, first_annotations, get, key_text, slot, text
 from krmfn.kyaml.edit import edit_list, remove_keys
 from krmfn.kyaml.errors import InputError, Malformed, UndefinedAlias
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
@@ -90,8 +90,7 @@ class Resource:
                 return self.owner.look_up(self)
             if isinstance(root, Sequence):  # a piece of a list is a list with one item
                 root = deref(root.items[0])
-            if not isinstance(root, Mapping):
-                raise InputError(f"an item must be a mapping, not {shape(root)}", self.owner.line_at(self.start))
+            assert isinstance(root, Mapping)
             self._node = root
         return self._node
 

@@ -65,6 +65,13 @@ class Source:
         self.edits.append(Edit(start, end, new))
         insort(self._starts, start)
 
+    def insert_lines(self, at: int, lines: list[str], newline: str) -> None:
+        """Plans to put whole lines at ``at``, the start of a line or the end of the text."""
+        if self.ends_line(at):
+            self.edit(at, at, "".join(line + newline for line in lines))
+        else:
+            self.edit(at, at, "".join(newline + line for line in lines))
+
     def edited(self, start: int, end: int) -> bool:
         """True where an edit is planned that starts between two positions, ``end`` excluded."""
         return bisect_left(self._starts, start) < bisect_left(self._starts, end)
@@ -120,10 +127,10 @@ class Source:
         end = at = node.start
         for _ in range((node.tag is not None) + (node.anchor is not None)):
             match = re.compile(_PROPERTY).match(self.text, at)
-            if match:
-                found.append(match.group())
-                end = match.end()
-                at = self.skip_blank(end)
+            assert match
+            found.append(match.group())
+            end = match.end()
+            at = self.skip_blank(end)
         return found, end
 
     def line_start(self, position: int) -> int:
@@ -145,6 +152,13 @@ class Source:
         """Where the next line starts, if only blanks and a comment follow the token that ends here; else -1."""
         match = self._pattern(_REST).match(self.text, position)
         return match.end() if match else -1
+
+    def line_behind(self, position: int) -> int:
+        """Where the line behind the token or the block scalar that ends here starts. Raises Malformed without one."""
+        behind = position if self.ends_line(position) else self.line_end(position)
+        if behind < 0:
+            raise Malformed("this cannot be edited: write what follows on a line of its own", position)
+        return behind
 
     def column(self, position: int) -> int:
         """The column, from 0."""

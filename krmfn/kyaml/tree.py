@@ -7,6 +7,8 @@ links and is acyclic but for ``Alias.target``.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from krmfn.kyaml.record import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,10 +29,6 @@ class Node:
         self.end = end
         self.tag = tag
         self.anchor = anchor
-
-    def children(self) -> Iterator[Node]:
-        """Keys, values and items in the order of the text; an alias has none."""
-        return iter(())
 
 
 class Scalar(Node):
@@ -78,9 +76,13 @@ class Collection(Node):
         self.flow = flow
         self.lead = -1
 
+    @abstractmethod
+    def children(self) -> Iterator[Node]:
+        """Keys, values and items in the order of the text."""
+
+    @abstractmethod
     def last(self) -> Node | None:
         """The child that ends last."""
-        raise NotImplementedError
 
 
 class Mapping(Collection):

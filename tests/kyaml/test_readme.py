@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 import krmfn.kyaml
-from krmfn.kyaml import access, answer, expand, parse, results, run
+from krmfn.kyaml import access, answer, copier, parse, results, run
 from tests.support import ROOT, TIMEOUT_SECONDS
 
-README = (ROOT / "krmfn" / "kyaml" / "README.md").read_text("utf-8")
+HOME = ROOT / "krmfn" / "kyaml"
+README = (HOME / "README.md").read_text("utf-8")
 (CODE,) = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 BEFORE, AFTER = re.findall(r"^```yaml\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 
@@ -91,6 +92,18 @@ def test_importing_the_package_loads_nothing_of_it():
     assert done.stdout.strip() == "['krmfn.kyaml', 'krmfn.kyaml.record']"
 
 
+def test_modules_import_from_the_lines_below_their_own():
+    lines = README.rpartition("```text\n")[2].partition("```")[0].splitlines()
+    below: set[str] = set()
+    for line in reversed([line[:35].split() for line in lines]):
+        for name in line:
+            source = (HOME / f"{name}.py").read_text("utf-8")
+            imports = re.findall(r"^from krmfn\.kyaml(?:\.(\w+))? import (.*)", source, re.MULTILINE)
+            assert {module for home, names in imports for module in ([home] if home else names.split(", "))} <= below
+        below.update(line)
+    assert below == {path.stem for path in HOME.glob("*.py")} - {"__init__"}
+
+
 def test_the_limits():
     table = README.partition("## Limits")[2].partition("\n\n")[2].partition("\n\n")[0]
     limits = (
@@ -99,7 +112,7 @@ def test_the_limits():
         f"{parse.MAX_DEPTH:,} levels",
         f"{access.MAX_EXPANSION:,} nodes",
         f"{access.MAX_NESTING} levels",
-        f"{expand.MAX_COPY:,} characters",
+        f"{copier.MAX_COPY:,} characters",
         f"{results.MOST:,} results",
     )
     assert [limit for limit in limits if limit not in table] == []
