@@ -698,6 +698,14 @@ def test_an_installation_that_is_broken(folder):
     assert traced.stderr.startswith("Traceback")
 
 
+@pytest.mark.parametrize("kind", ["MemoryError", "SystemError"])
+def test_memory_that_is_out_in_the_middle(folder, kind):
+    """Python raises the second where it cannot even make the first."""
+    done = krmfn(folder, ["inject", "--diff", "in.yaml"], env=with_module(folder, "difflib", f"raise {kind}"))
+    assert (done.status, done.stdout) == (2, b"")
+    assert one_line(done) == "[error] the input is too large for this machine's memory"
+
+
 def test_a_parser_without_libyaml(tmp_path):
     """Nothing is read or written in another way, it only takes longer."""
     env = with_module(tmp_path, "sitecustomize", "import sys\nsys.modules['yaml._yaml'] = None\n")
