@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from krmfn.settings import Settings
 
 SUFFIXES = (".yaml", ".yml", ".json")
+GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # a file that was there just now, a link that leads nowhere
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 DESCRIPTION = """\
 Injects MODELPLANE_LEADER_ADDRESS and MODELPLANE_RANK into manifests and prints
@@ -97,12 +98,14 @@ def read_files(paths: Sequence[str]) -> Iterator[tuple[Found, bytes]]:
                 continue
             seen.add(real)
             try:
+                if not found.named and not stat.S_ISREG(os.stat(found.path).st_mode):
+                    continue
                 data = _read(found.path)
-            except FileNotFoundError:
-                if found.named:
+            except OSError as error:
+                if found.named or error.errno not in GONE:
                     raise
-            else:
-                yield found, data
+                continue
+            yield found, data
 
 
 def _in_folder(top: str) -> Iterator[Found]:
@@ -111,18 +114,8 @@ def _in_folder(top: str) -> Iterator[Found]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if name.endswith(SUFFIXES) and os.path.realpath(path).startswith(root) and _is_file(path):
+            if name.endswith(SUFFIXES) and os.path.realpath(path).startswith(root):
                 yield Found(path, False)
-
-
-def _is_file(path: str) -> bool:
-    """True for a regular file; not for a link that leads nowhere. Raises OSError where it cannot be told."""
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            return False
-        raise
 
 
 def _raise(error: OSError) -> None:
