@@ -31,6 +31,7 @@ CODES: dict[str, str] = {
     "env-file-name-taken": ERROR,
     "wrapper-lost": ERROR,
     "wrapper-stale": ERROR,
+    "injection-stale": ERROR,
     "stand-in-on-lws": ERROR,
     "literal-rank": ERROR,
     "not-injected": ERROR,

@@ -74,11 +74,13 @@ class Own(NamedTuple):
     """A backend's verdict on an existing entry of one of our names that has a form of its own (contract E3).
 
     ``right``: it gives the right value under the configured version and may stay. ``note``: why that is
-    worth an info ("needs alpha.14-rc1 or newer; state grove.version").
+    worth an info ("needs alpha.14-rc1 or newer; state grove.version"). ``stale``: it gives a wrong value in this
+    place whatever the settings, so something changed after it was put in.
     """
 
     right: bool
     note: str = ""
+    stale: bool = False
 
 
 Judge = Callable[["EnvVar"], Own | None]
@@ -90,7 +92,7 @@ class Member(NamedTuple):
     ``pods``: how many pods of one gang the template makes. ``judge(entry)``: the verdict on an existing
     entry named ADDRESS or RANK, None where it is the user's own definition. ``key`` is the template's or
     clique's name, for messages and ``explain``. ``helpers`` are all helper entries that the backend may
-    ever put in, used here or not.
+    ever put in, used here or not. ``first``: the rank of the template's first pod.
     """
 
     role: str  # leader | worker | gang
@@ -101,6 +103,7 @@ class Member(NamedTuple):
     pods: int
     judge: Judge
     helpers: tuple[FieldRef, ...] = ()
+    first: int = 0
 
 
 class Gang(NamedTuple):

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from krmfn.backends.grove_checks import check
-from krmfn.backends.grove_forms import HELPERS, Place, address, is_own, judge, rank
+from krmfn.backends.grove_forms import HELPERS, Place, address, judge, owns, rank
 from krmfn.backends.grove_releases import generation
 from krmfn.backends.grove_roles import GANG, WORKER
 from krmfn.backends.grove_tree import Clique, CliqueSet
@@ -33,7 +33,7 @@ def read(workload: Workload, settings: Settings) -> Reading:
     gangs = tuple(Gang(shape.name, tuple(_members(shape, settings))) for shape in shapes)
     inside = {clique.name for shape in shapes for clique in shape.cliques}
     left = (
-        Left(clique.name, clique.template, is_own)
+        Left(clique.name, clique.template, owns(tree.by_name))
         for clique in tree.cliques
         if clique.template is not None and clique.name not in inside
     )
@@ -63,6 +63,7 @@ def _members(shape: Shape, settings: Settings) -> Iterator[Member]:
             pods=clique.replicas,
             judge=judge(place, settings),
             helpers=HELPERS,
+            first=offset,
         )
         offset += clique.replicas  # contract G6
 

@@ -72,7 +72,8 @@ def _readiness_probe(clique: Clique) -> tuple[str, int] | None:
     for container in clique.template.containers if clique.template else ():
         for name in READINESS:
             found = get(container.node, name)
-            if container.list_name == "containers" and found is not None and not is_null(found):
+            counts = container.list_name == "containers" or container.restart_policy == "Always"  # a native sidecar
+            if counts and found is not None and not is_null(found):
                 return f"{container.field}.{name}", found.start
     return None
 

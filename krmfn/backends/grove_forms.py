@@ -12,6 +12,7 @@ from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator
     from typing import Any
 
     from krmfn.backends.grove_tree import Clique
@@ -126,19 +127,43 @@ def judge(place: Place, settings: Settings) -> Judge:
             return Own(True)
         if settings.grove_version is None and shown in newer:
             return Own(True, f"needs Grove v{newer[shown]} or newer; state grove.version in the functionConfig")
+        if shown not in (*_addresses(place), *_ranks(place)):
+            return Own(False, "it is wrong in this clique", stale=True)
         release = f"Grove {settings.grove_version}" if settings.grove_version else "any Grove release"
         return Own(False, f"the form for {release} with grove.rankFrom: {settings.rank_from} is another one")
 
     return verdict
 
 
-def is_own(entry: EnvVar) -> bool:
-    """Whether an entry is of a form that is given to cliques of whatever place on whatever release."""
-    if entry.name == ADDRESS:
-        return entry.value_from is None and _is_address(entry.value or "")
-    if entry.name == RANK:
-        return _shape(entry) is not None
-    return any(entry.name == helper.name and entry.field_path == helper.path for helper in HELPERS)
+def owns(cliques: Container[str]) -> Callable[[EnvVar], bool]:
+    """Whether an entry is of a form that is given in a set of ``cliques``, at whatever place on whatever release."""
+
+    def is_own(entry: EnvVar) -> bool:
+        if entry.name == ADDRESS:
+            return entry.value_from is None and _is_address(entry.value or "", cliques)
+        if entry.name == RANK:
+            return _shape(entry) is not None
+        return any(entry.name == helper.name and entry.field_path == helper.path for helper in HELPERS)
+
+    return is_own
+
+
+def _addresses(place: Place) -> Iterator[str]:
+    """Every form of the address that is right at ``place`` on some release."""
+    for parts in (_OWN_ENV, _GROVE_ENV):
+        yield address(place, env_first=parts is _GROVE_ENV).value
+        if place.role == "leader":  # it may also name itself
+            yield f"{parts.clique}-0.{parts.service}"
+
+
+def _ranks(place: Place) -> Iterator[str]:
+    """Every form of the rank, as ``_shape`` makes it, that is right at ``place`` on some release.
+
+    Whether a stand-in and a file are put to use is told where prelude and file are seen.
+    """
+    yield from _newer_ranks(place)
+    for form in (*(rank(place, row.since) for row in grove.GENERATIONS), Rank("computed", offset=place.offset)):
+        yield from (_shown(form, how) for how in ("Prelude", "EnvFile"))
 
 
 def _newer_addresses(place: Place) -> dict[str, Version]:
@@ -162,14 +187,15 @@ def _newer_ranks(place: Place) -> dict[str, Version]:
     return found
 
 
-def _is_address(value: str) -> bool:
+def _is_address(value: str, cliques: Container[str] | None = None) -> bool:
+    """Whether an address is put together as ours are, for a leader of whatever name or one of ``cliques``."""
     for parts in (_OWN_ENV, _GROVE_ENV):
         tail = f"-0.{parts.service}"
         if value == parts.clique + tail:
             return True
         for prefix in (parts.group, parts.clique_set):
             name = value[len(prefix) + 1 : -len(tail)]
-            if value == f"{prefix}-{name}{tail}" and _CLIQUE.fullmatch(name):
+            if value == f"{prefix}-{name}{tail}" and (_CLIQUE.fullmatch(name) if cliques is None else name in cliques):
                 return True
     return False
 

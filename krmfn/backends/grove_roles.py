@@ -96,10 +96,13 @@ def _named(clique: Clique) -> str | Conflict:
 
 def deduced_leader(cliques: Sequence[Clique], roles: dict[str, str]) -> Clique | None:
     """The leader of a scaling group that mentions MODELPLANE_*, when only one can be it (contract G1, rule 4)."""
-    undecided = [clique for clique in cliques if not roles[clique.name]]
-    others = [clique for clique in cliques if roles[clique.name]]
-    if len(undecided) != 1 or not others or any(roles[other.name] != WORKER for other in others):
+    members = [
+        clique for clique in cliques if roles[clique.name] not in (GANG, NONE)
+    ]  # the others are gangs, or in none
+    undecided = [clique for clique in members if not roles[clique.name]]
+    workers = [clique for clique in members if roles[clique.name] == WORKER]
+    if len(undecided) != 1 or not workers or len(workers) + 1 != len(members):
         return None
     leader = undecided[0]
-    awaited = all(leader.name in other.starts_after for other in others)
-    return leader if leader.replicas == 1 and (leader is cliques[0] or awaited) else None
+    awaited = any(leader.name in worker.starts_after for worker in workers)
+    return leader if leader.replicas == 1 and (leader is members[0] or awaited) else None

@@ -61,7 +61,7 @@ class CliqueSet:
         self.namespace = workload.ref.namespace
         spec = _child(root, "spec", workload.field("spec"))
         self.template = _child(spec, "template", workload.field(TEMPLATE)) if spec is not None else None
-        self.replicas = _count(spec, "replicas", workload.field("spec.replicas"), 1)
+        self.replicas = _scale(spec, "replicas", 1)
         self.cliques = tuple(_cliques(workload, self.template))
         self.groups = tuple(_groups(workload, self.template))
         _unique("clique", self.cliques)
@@ -124,14 +124,27 @@ def _strings(parent: Mapping | None, key: str, field: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _count(parent: Mapping | None, key: str, field: str, default: int) -> int:
-    node = get(parent, key)
-    if node is None or is_null(node):
-        return default
+def _number(node: Node | None) -> int | None:
+    """A number of pods, None for anything else."""
     value = value_of(node) if isinstance(node, Scalar) else None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise Malformed(f"{key} must be a number of pods: write a whole number without quotes", node.start)
-    return value
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _scale(parent: Mapping | None, key: str, default: int) -> int:
+    """A count on which no rank depends: what is no number yet (``${REPLICAS}``) may be filled in later."""
+    number = _number(get(parent, key))
+    return default if number is None else number
+
+
+def _replicas(spec: Mapping | None) -> int:
+    """A clique's pods. Raises Malformed for what is no number, since the ranks of other cliques depend on it."""
+    node = get(spec, "replicas")
+    if node is None or is_null(node):
+        return 1
+    number = _number(node)
+    if number is None:
+        raise Malformed("replicas must be a number of pods: write a whole number without quotes", node.start)
+    return number or 1
 
 
 def _cliques(workload: Workload, template: Mapping | None) -> list[Clique]:
@@ -139,7 +152,7 @@ def _cliques(workload: Workload, template: Mapping | None) -> list[Clique]:
     for i, (name, node) in enumerate(_named(template, "cliques", workload.field(f"{TEMPLATE}.cliques"))):
         field = workload.field(f"{TEMPLATE}.cliques[{i}]")
         spec = _child(node, "spec", f"{field}.spec")
-        replicas = _count(spec, "replicas", f"{field}.spec.replicas", 1) or 1
+        replicas = _replicas(spec)
         path = ("spec", "template", "cliques", i, "spec", "podSpec")
         found.append(
             Clique(
@@ -147,7 +160,7 @@ def _cliques(workload: Workload, template: Mapping | None) -> list[Clique]:
                 name=name,
                 role_name=text(get(spec, "roleName")) or "",
                 replicas=replicas,
-                min_available=_count(spec, "minAvailable", f"{field}.spec.minAvailable", replicas),
+                min_available=_scale(spec, "minAvailable", replicas),
                 autoscaled=not is_null(get(spec, "autoScalingConfig")),
                 starts_after=_strings(spec, "startsAfter", f"{field}.spec.startsAfter"),
                 template=pod_template(workload.node, path, f"{field}.spec.podSpec"),
@@ -164,7 +177,7 @@ def _groups(workload: Workload, template: Mapping | None) -> list[Group]:
     for i, (name, node) in enumerate(_named(template, "podCliqueScalingGroups", where)):
         field = f"{where}[{i}]"
         names = _strings(node, "cliqueNames", f"{field}.cliqueNames")
-        found.append(Group(name, names, _count(node, "replicas", f"{field}.replicas", 1), field, node))
+        found.append(Group(name, names, _scale(node, "replicas", 1), field, node))
     return found
 
 

@@ -5,7 +5,9 @@ The letters A to P are the cases of contract G2.
 
 from __future__ import annotations
 
-from krmfn.backends.grove_forms import check_leader
+import re
+
+from krmfn.backends.grove_forms import HELPERS, check_leader
 from krmfn.backends.grove_roles import (
     GANG,
     LEADER,
@@ -17,7 +19,7 @@ from krmfn.backends.grove_roles import (
     stated_role,
     stem,
 )
-from krmfn.gang import ADDRESS, ENV_FILE_MARKER, PRELUDE_MARKER, RANK
+from krmfn.gang import ADDRESS, ENV_FILE_MARKER, PREFIX, PRELUDE_MARKER, RANK
 from krmfn.kubelet import mentions
 from krmfn.kyaml.access import get
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 ROLES_FIELD = "grove.roles of the functionConfig"
 WAYS_OUT = f"label cliques {ROLE_KEY}: leader, worker, gang or none, or list them in {ROLES_FIELD}"
+PAIRING = "outside of scaling groups leader and workers have the same name but for the role word (p-leader, p-worker)"
+OWN_NAMES = frozenset((ADDRESS, RANK, *(helper.name for helper in HELPERS)))
 
 
 class Shape(NamedTuple):
@@ -54,7 +58,7 @@ class Shape(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """A place where a container mentions one of the two variables."""
+    """A place where a container mentions a variable with our prefix."""
 
     clique: Clique
     container: str
@@ -77,16 +81,21 @@ class Unit(NamedTuple):
 
 
 def find_mention(clique: Clique, settings: Settings) -> Mention | None:
-    """The first mention in a clique's containers; those that ``containers.exclude`` names do not count."""
+    """The first mention in a clique's containers; those that ``containers.exclude`` names do not count.
+
+    Nor do our own texts, and variables with our prefix that the container defines and that are none of ours.
+    """
     for container in clique.template.containers if clique.template else ():
         if matches(settings.exclude, container.name):
             continue
+        own = {f"{container.field}.env[{i}].value" for i, entry in enumerate(container.env) if entry.name in OWN_NAMES}
+        theirs = {entry.name for entry in container.env} - OWN_NAMES
         for field, text, position in container.texts():
-            if text.startswith((PRELUDE_MARKER, ENV_FILE_MARKER)):
+            if PREFIX not in text or field in own or text.startswith((PRELUDE_MARKER, ENV_FILE_MARKER)):
                 continue
-            name = next((name for name in (RANK, ADDRESS) if mentions(text, (name,))), None)
-            if name is not None:
-                return Mention(clique, container.name, name, field, position)
+            for name in re.findall(rf"{PREFIX}[A-Za-z0-9_]+", text):
+                if name not in theirs and mentions(text, (name,)):
+                    return Mention(clique, container.name, name, field, position)
     return None
 
 
@@ -293,6 +302,8 @@ class _Finder:
         what = f"nothing says which clique leads {_listed(free)} (in {unit})"
         if mention:
             ways = f"{WAYS_OUT} (gang: the pods of the clique are a gang by themselves, and the first one leads)"
+            if unit.group is None:
+                ways = f"{PAIRING}. Rename the cliques, put the gang into a scaling group, or {ways}"
             self.error("no-leader", f"{what}, but {mention}: {ways}", free, mention.field, mention.position)
         elif sum(clique.replicas for clique in free) > 1:
             where = unit.group or free[0]
@@ -308,10 +319,10 @@ class _Finder:
             mention = self.mention(clique) if self.roles[clique.name] != WORKER else None
             if mention is None:
                 continue
-            why = "nothing says which gang it is part of"
+            why = f"nothing says which gang it is part of. Put the gang into a scaling group, or {WAYS_OUT}"
             if self.roles[clique.name] == LEADER:
-                why = "it leads no gang: no worker clique has its name but for the role word"
-            text = f"{mention}, but {why}, and it is in no scaling group. Put the gang into one, or {WAYS_OUT}"
+                why = f"it leads no gang: {PAIRING}. Rename the cliques, or put the gang into a scaling group"
+            text = f"{mention}, but {why}"
             self.error("role-missing", text, (clique,), mention.field, mention.position)
 
 

@@ -57,7 +57,8 @@ def _gang(workload: Workload, path: tuple[str | int, ...], name: str, settings: 
     if worker is not None:  # contract L2, L3
         pods = size - 1 if leader is not None else size
         judge = _judge(False, settings.lws_version)
-        members.append(Member("worker", "workerTemplate", worker, LEADER_ADDRESS, rank, pods, judge))
+        first = 0 if leader is None else 1
+        members.append(Member("worker", "workerTemplate", worker, LEADER_ADDRESS, rank, pods, judge, first=first))
     return Gang(name, tuple(members))
 
 
@@ -91,7 +92,7 @@ def _judge(leads: bool, version: Version) -> Judge:
         if offset_of(entry.value or "") is not None:
             return Own(False, "a prelude replaces a stand-in on Grove only")
         if entry.value == LEADER.value:
-            return Own(leads, "" if leads else "this template makes pods that do not lead")
+            return Own(leads, "" if leads else "this template makes pods that do not lead", stale=not leads)
         return None
 
     return judge

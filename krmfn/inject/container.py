@@ -5,7 +5,7 @@ from __future__ import annotations
 from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK, FieldRef, Own
 from krmfn.inject import prelude
 from krmfn.inject.env import plan_env
-from krmfn.inject.state import check_state
+from krmfn.inject.state import State, check_state
 from krmfn.kubelet import holders, mentions
 from krmfn.kyaml import tree
 from krmfn.kyaml.access import key_text
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from krmfn.findings import Report
-    from krmfn.gang import Judge, Left, Member
+    from krmfn.gang import Judge, Left, Member, Reading
     from krmfn.inject.plan import Plan
     from krmfn.kyaml.source import Source
     from krmfn.podspec import Container, EnvVar, Words
@@ -53,8 +53,13 @@ class Treated(NamedTuple):
             return 0
 
 
-def treat(container: Container, member: Member, settings: Settings, plan: Plan, report: Report) -> Treated:
-    """Plans the edits of one container, or reports the error that keeps it from being served."""
+def treat(
+    container: Container, member: Member, settings: Settings, plan: Plan, report: Report, again: bool = False
+) -> Treated:
+    """Plans the edits of one container, or reports the error that keeps it from being served.
+
+    ``again``: the workload ``was_injected``; only what ``mode: Validate`` reports depends on it.
+    """
     try:
         wrapper, command = prelude.unwrap(container.command.words)
         for handler in container.handlers:
@@ -88,19 +93,41 @@ def treat(container: Container, member: Member, settings: Settings, plan: Plan, 
     )  # first: of two new keys env is the second
     plan.add(container.node, "env", container.env_slot, container.trail, env.change)
     if settings.mode == "Validate":
-        check_state(container, member, wrapper is not None, wrapped and shell.changed, report)
+        lost = _lost(container, own_env, texts) if again else []
+        check_state(container, member, State(wrapper is not None, wrapped and shell.changed, env.broken, lost), report)
     return Treated(container, shell.path, literal, env.change != ListEdit() or shell.changed)
+
+
+def was_injected(reading: Reading) -> bool:
+    """True where some container of a workload has both variables in forms that an earlier run gives."""
+    return any(
+        {ADDRESS, RANK} <= {entry.name for entry in container.env if member.judge(entry) is not None}
+        for gang in reading.gangs
+        for member in gang.members
+        for container in member.template.containers
+    )
+
+
+def _lost(container: Container, own_env: list[EnvVar], texts: list[tuple[str, str, int]]) -> list[str]:
+    """Those of our two names that the container uses and does not have."""
+    have = {entry.name for entry in container.env}
+    used = {name: (name, *holders(own_env, [name])) for name in (ADDRESS, RANK) if name not in have}
+    return [name for name, names in used.items() if any(mentions(text, names) for _, text, _ in texts)]
 
 
 def clear(container: Container, left: Left, settings: Settings, plan: Plan, report: Report) -> None:
     """Plans to take out what an earlier run put into a container that is in no gang.
 
-    The address is in all that a run puts in, so without one in a form of the backend's nothing is taken for ours.
+    What a run puts in stands first in env. The address is always in it, and the rank at least in a first container
+    that states a command. Anything else in a form of the backend's may be the user's own and stays.
     """
-    own = [i for i, entry in enumerate(container.env) if left.owns(entry)]
+    count = next((i for i, entry in enumerate(container.env) if not left.owns(entry)), len(container.env))
+    own = range(count)
+    names = {entry.name for entry in container.env[:count]}
     try:
         wrapper, command = prelude.unwrap(container.command.words)
-        if not any(container.env[i].name == ADDRESS for i in own):
+        ranked = RANK in names or not command or container.list_name != "containers" or container.index > 0
+        if ADDRESS not in names or not ranked:
             return
         _wrap(container, wrapper, command, [], settings, plan, report.resource.source)
     except prelude.PreludeEdited:

@@ -20,12 +20,14 @@ class EnvPlan(NamedTuple):
     """What happens to one container's ``env``.
 
     ``entries`` is the list as it will be. ``rank_kept``: an existing entry serves as the rank, in another form
-    than the member's.
+    than the member's. ``broken``: what an earlier run put in that does not work as it stands, as indices of entries,
+    each with the reason.
     """
 
     change: ListEdit
     entries: list[EnvVar]
     rank_kept: bool
+    broken: dict[int, str]
 
 
 class _Choice(NamedTuple):
@@ -35,6 +37,7 @@ class _Choice(NamedTuple):
     drop: tuple[int, ...]
     new: dict[str, Any] | None
     ours: bool  # what stays or comes in is in the member's own form
+    stale: dict[int, str]  # entries of an earlier run that are wrong here, with the reason
 
 
 def plan_env(
@@ -63,7 +66,14 @@ def plan_env(
         change = ListEdit()
     else:
         change = ListEdit(tuple(_front(container, member, want, late)), drop)
-    return EnvPlan(change, _after(container, change), ranked.keep is not None and not ranked.ours)
+    broken = address.stale | ranked.stale
+    for index in late:
+        if index in kept.values() or judge(container.env[index]) is not None:
+            broken[index] = "it stands behind an entry that refers to it"
+    if address.keep is not None and len(kept) < len(helpers):
+        missing = [helper.name for helper in helpers if helper.name not in kept]
+        broken[address.keep] = f"it refers to {', '.join(missing)}, which nothing sets any more"
+    return EnvPlan(change, _after(container, change), ranked.keep is not None and not ranked.ours, broken)
 
 
 def _front(
@@ -90,13 +100,14 @@ def _choose(
     for i, verdict in verdicts.items():
         _tell(container, i, verdict, keep, wanted, report)
     ours = wanted is not None and (keep is None or container.env[keep].value == wanted.get("value"))
-    return _Choice(keep, tuple(i for i in verdicts if i != keep), wanted if keep is None else None, ours)
+    stale = {i: verdict.note for i, verdict in verdicts.items() if verdict is not None and verdict.stale}
+    return _Choice(keep, tuple(i for i in verdicts if i != keep), wanted if keep is None else None, ours, stale)
 
 
 def _verdict(entry: EnvVar, judge: Judge) -> Own | None:
     verdict = judge(entry)
     if verdict is not None and verdict.right and not entry.quoted:  # contract E2
-        return Own(False, "a number without quotes, which the API server refuses")
+        return Own(False, "a number without quotes, which the API server refuses", stale=True)
     return verdict
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 
 from krmfn.gang import ENV_FILE_MARKER, ENV_FILE_PATH, ENV_FILE_VOLUME, RANK
+from krmfn.inject.state import AGAIN
 from krmfn.kyaml.access import get, slot, text, to_data
 from krmfn.kyaml.edit import ListEdit, Move
 from krmfn.kyaml.record import TYPE_CHECKING
@@ -72,9 +73,11 @@ def treat_template(member: Member, settings: Settings, plan: Plan, report: Repor
     """Plans volume and writer of one member's template: in place, or gone where nothing refers to the file."""
     template = member.template
     writers = [c.index for c in template.containers if is_writer(c)]
+    if settings.mode == "Validate":
+        _check_file(member, report)
     wanted = member.rank.form == "computed" and settings.rank_from == "EnvFile"
     wanted = wanted and any(not matches(settings.exclude, c.name) for c in template.containers if not is_writer(c))
-    if wanted and not _free(template, bool(writers), report):
+    if wanted and not _free(template, report):
         return
     if wanted:
         _tell_version(template, settings, report)
@@ -84,30 +87,27 @@ def treat_template(member: Member, settings: Settings, plan: Plan, report: Repor
 
 def clear_template(template: PodTemplate, plan: Plan) -> None:
     """Plans to take volume and writer out of a template in no gang."""
-    writers = [c.index for c in template.containers if is_writer(c)]
-    if writers:
-        _plan_lists(template, writers, {}, plan)
+    _plan_lists(template, [c.index for c in template.containers if is_writer(c)], {}, plan)
 
 
 def _plan_lists(template: PodTemplate, writers: list[int], entries: dict[str, Any], plan: Plan) -> None:
-    places = {"volumes": _volume_places(template) if writers else [], "initContainers": writers}
+    places = {"volumes": _own_volumes(template), "initContainers": writers}
     for key, ours in places.items():
         change = _change(template, key, ours, entries[key]) if entries else ListEdit((), tuple(ours), marked=bool(ours))
         plan.add(template.node, key, slot(template.node, key, template.trail), template.trail, change)
 
 
-def _free(template: PodTemplate, ours: bool, report: Report) -> bool:
+def _free(template: PodTemplate, report: Report) -> bool:
     """Reports a container or volume of the user's that has the name of ours."""
     before = len(report.found)
     for container in template.containers:
         if container.name == NAME and not is_writer(container):
             what = f"a container of your own is called {NAME!r}, the name that grove.rankFrom: EnvFile needs; rename it"
             report.add("env-file-name-taken", what, f"{container.field}.name", container.node.start)
-    volumes = get(template.node, "volumes")
+    own = _own_volumes(template)
     for i in _volume_places(template):
-        volume = get(volumes, i)
-        data = to_data(volume) if volume is not None else None
-        if not ours or not (isinstance(data, dict) and "emptyDir" in data):
+        if i not in own:
+            volume = get(template.node, "volumes", i)
             what = f"a volume of your own is called {NAME!r}, the name that grove.rankFrom: EnvFile needs; rename it"
             report.add(
                 "env-file-name-taken", what, f"{template.field}.volumes[{i}].name", volume.start if volume else -1
@@ -119,6 +119,48 @@ def _volume_places(template: PodTemplate) -> list[int]:
     volumes = get(template.node, "volumes")
     count = len(volumes.items) if isinstance(volumes, Sequence) else 0
     return [i for i in range(count) if text(get(volumes, i, "name")) == NAME]
+
+
+def _own_volumes(template: PodTemplate) -> list[int]:
+    """The volumes of our name that an earlier run put in: for a writer, or for what still refers to its file."""
+    if not any(is_writer(c) or _refers(c) for c in template.containers):
+        return []
+    volumes = get(template.node, "volumes")
+    return [i for i in _volume_places(template) if get(volumes, i, "emptyDir") is not None]
+
+
+def _refers(container: Container) -> bool:
+    """True where the rank comes from the file."""
+    own = (entry.value_from for entry in container.env if entry.name == RANK)
+    sources = (source for source in own if isinstance(source, dict))
+    refs = (source.get("fileKeyRef") for source in sources)
+    return any(isinstance(ref, dict) and ref.get("volumeName") == ENV_FILE_VOLUME for ref in refs)
+
+
+def _check_file(member: Member, report: Report) -> None:
+    """Reports a file that is referred to and will not hold the right rank, or not in time."""
+    template = member.template
+    users = [c for c in template.containers if _refers(c)]
+    writer = next((c for c in template.containers if is_writer(c)), None)
+    offset = _offset_of(writer) if writer is not None else 0
+    why = ""
+    if writer is None:
+        why = "no init container writes it"
+    elif not _own_volumes(template):
+        why = f"the volume {NAME!r} is not there"
+    elif any(user.list_name == "initContainers" and user.index < writer.index for user in users):
+        why = f"a container starts before the init container {NAME!r}, which writes it"
+    elif offset != member.first:
+        why = f"the init container {NAME!r} adds {offset} to the pod's index, and it should be {member.first}"
+    if users and why:
+        user = users[0]
+        text = f"container {user.name!r}: {RANK} comes from a file, and {why}; {AGAIN}"
+        report.add("injection-stale", text, f"{user.field}.env", user.node.start)
+
+
+def _offset_of(writer: Container) -> int:
+    shown = writer.command.words[2]
+    return next(int(found) for known in _TEXTS.values() if (found := _offset(shown, known)))
 
 
 def _change(template: PodTemplate, key: str, places: list[int], wanted: dict[str, Any]) -> ListEdit:

@@ -159,18 +159,25 @@ def test_g1_rule_4_the_only_clique_that_can_lead():
         ({"replicas": 2}, "two pods"),
         ({"others": ("worker", "router")}, "two undecided cliques"),
         ({"others": ()}, "no worker"),
-        ({"others": ("worker", "idle")}, "one of the others is no worker"),
     ],
 )
 def test_g1_rule_4_does_not_guess(case, reason):
-    found = rule_4(**{"mention": MENTION, "roles": (RoleRule("*", "idle", "none"),), **case})
+    found = rule_4(**{"mention": MENTION, **case})
     assert roles(found) == [], reason
 
 
-def test_g1_rule_4_all_others_have_to_wait():
+def test_g1_rule_4_looks_at_the_members_only():
+    """Cliques of role none or gang are no members, wherever they stand in cliqueNames."""
+    rules = (RoleRule("*", "idle", "none"), RoleRule("*", "alone", "gang"))
+    cliques = [clique(name) for name in ("idle", "alone", "engine")] + [clique("worker", 2, MENTION)]
+    found = reading(clique_set(*cliques, groups={"g": ["idle", "alone", "engine", "worker"]}), roles=rules)
+    assert roles(found) == [{"engine": "leader", "worker": "worker"}, {"alone": "gang"}]
+
+
+def test_g1_rule_4_one_worker_that_waits_is_enough():
     awaited, other = clique("worker", 2, MENTION, startsAfter=["engine"]), clique("wkr", 1)
     found = reading(clique_set(awaited, other, clique("engine"), groups={"g": ["worker", "wkr", "engine"]}))
-    assert roles(found) == []
+    assert roles(found) == [{"engine": "leader", "worker": "worker", "wkr": "worker"}]
 
 
 def test_g1_rule_4_not_outside_scaling_groups():
@@ -411,6 +418,15 @@ def test_g2_case_k_deadlock_at_start(template, after, warns, reason):
     assert told(reading(silent)) == [], "no probe"
 
 
+@pytest.mark.parametrize(("policy", "warns"), [("Always", True), (None, False)])
+def test_g2_case_k_a_native_sidecar_has_to_be_ready_too(policy, warns):
+    sidecar = {"name": "s", "image": "x", "restartPolicy": policy, "readinessProbe": {"tcpSocket": {"port": 1}}}
+    leader = clique("leader", pod={"initContainers": [sidecar]})
+    late = {"cliqueStartupType": "CliqueStartupTypeInOrder"}
+    found = reading(clique_set(leader, clique("worker", 2), groups={"g": ["leader", "worker"]}, **late))
+    assert told(found) == (["startup-deadlock"] if warns else [])
+
+
 @pytest.mark.parametrize(("config", "warns"), [({"publishNotReadyAddresses": False}, True), ({}, False), (None, False)])
 def test_g2_case_l_addresses_of_unready_pods(config, warns):
     manifest = clique_set(
@@ -490,6 +506,46 @@ def test_g2_an_escaped_mention_does_not_count():
     assert told(reading(clique_set(clique("prefill", 2, f"${MENTION}"), groups={"g": ["prefill"]}))) == ["no-gang"]
 
 
+@pytest.mark.parametrize(
+    ("env", "word", "code", "reason"),
+    [
+        ([], "$(MODELPLANE_NODE_RANK)", "no-leader", "a name that is none of ours, but was meant to be"),
+        ([], "${MODELPLANE_WORLD}", "no-leader", "whoever expands it"),
+        ([], "$$(MODELPLANE_NODE_RANK)", "no-gang", "escaped"),
+        ([], "XMODELPLANE_RANK", "no-gang", "part of a longer name"),
+        ([("MODELPLANE_PORT", "1")], "$(MODELPLANE_PORT)", "no-gang", "a variable of the user's own"),
+        ([("MODELPLANE_RANK", "1")], "$(MODELPLANE_RANK)", "no-leader", "ours, whoever sets it"),
+        ([("A", "$(MODELPLANE_RANK)")], "x", "no-leader", "in a variable of the user's own"),
+        (
+            [("MODELPLANE_LEADER_ADDRESS", "tcp://$(MODELPLANE_RANK)")],
+            "x",
+            "no-gang",
+            "a definition of our name, which a run may replace, is no use of it",
+        ),
+    ],
+)
+def test_g2_what_is_a_mention(env, word, code, reason):
+    container = {"name": "x", "image": "x", "env": [{"name": name, "value": value} for name, value in env]}
+    manifest = clique_set(
+        clique("prefill", 2, word, pod={"initContainers": [container | {"args": [word]}]}), groups={"g": ["prefill"]}
+    )
+    del manifest["spec"]["template"]["cliques"][0]["spec"]["podSpec"]["containers"]
+    assert told(reading(manifest)) == [code], reason
+
+
+@pytest.mark.parametrize("path", ["set", "group", "minAvailable"])
+def test_a_count_on_which_no_rank_depends_may_be_filled_in_later(path):
+    counts = {"minAvailable": "${LEAST}"} if path == "minAvailable" else {}
+    manifest = clique_set(clique("leader"), clique("worker", 2, **counts), groups={"g": ["leader", "worker"]})
+    if path == "set":
+        manifest["spec"]["replicas"] = "${REPLICAS}"
+    if path == "group":
+        manifest["spec"]["template"]["podCliqueScalingGroups"][0]["replicas"] = "${REPLICAS}"
+    found = reading(manifest)
+    assert roles(found) == [{"leader": "leader", "worker": "worker"}]
+    assert found.findings == ()
+
+
 def test_g2_role_rules_that_match_nothing():
     rules = (RoleRule("*", "leader", "leader"), RoleRule("other", "leader", "leader"), RoleRule("*", "x*", "worker"))
     inputs = [workload(clique_set(clique("leader"), name=name)) for name in ("one", "two")]
@@ -519,7 +575,7 @@ def test_g2_role_rules_that_match_nothing():
         ({"cliques": [clique("a", "3")]}, "replicas must be a number of pods", "a string"),
         ({"cliques": [clique("a", True)]}, "replicas must be a number of pods", "a bool"),
         ({"cliques": [clique("a", -1)]}, "replicas must be a number of pods", "below 0"),
-        ({"cliques": [clique("a", minAvailable=1.5)]}, "minAvailable must be a number of pods", "a fraction"),
+        ({"cliques": [clique("a", 1.5)]}, "replicas must be a number of pods", "a fraction"),
         ({"cliques": [{"name": "a", "spec": "x"}]}, "^spec must be a mapping, not a string", "a string"),
         ({"podCliqueScalingGroups": [{"cliqueNames": []}]}, "podCliqueScalingGroups\\[0\\] has no name", "no name"),
         (

@@ -13,7 +13,7 @@ import yaml
 
 from krmfn.settings import Entrypoint, RoleRule, Settings
 from tests.contract.manifests import IMAGE, clique, container, indented, pcs, resource_list
-from tests.contract.world import A6, A8, A12, A14, inject, normal, run, settings
+from tests.contract.world import A6, A8, A12, A14, ADDRESS, RANK, envs, inject, normal, run, settings
 
 MENTION = "$(MODELPLANE_RANK)"
 RELEASES = (None, A6, A8, A12, A14)
@@ -223,3 +223,46 @@ def test_p8_a_null_list_comes_back_as_a_missing_one(lists):
     twice = run(inject(text, rank_from="EnvFile").text, settings(grove=A14))
     assert once.text.replace(indented(lists, 10), "") == twice.text
     assert normal(once.text, settings()) == normal(twice.text, settings())
+
+
+OWN = "$(GROVE_PCSG_NAME)-$(GROVE_PCSG_INDEX)-leader-0.$(GROVE_HEADLESS_SERVICE)"
+NONE = (RoleRule("*", "worker", "none"),)
+
+
+@pytest.mark.parametrize(
+    ("body", "taken", "reason"),
+    [
+        (f"env: [{{name: {ADDRESS}, value: {OWN}}}]", True, "no command, so a run gives the address alone"),
+        (
+            f"command: [/x]\nenv: [{{name: {ADDRESS}, value: {OWN}}}]",
+            False,
+            "a run gives the rank too, so somebody else wrote this",
+        ),
+        (
+            f'command: [/x]\nenv: [{{name: {ADDRESS}, value: {OWN}}}, {{name: {RANK}, value: "1"}}]',
+            True,
+            "both in front",
+        ),
+        (
+            f'command: [/x]\nenv: [{{name: {ADDRESS}, value: {OWN}}}, {{name: X}}, {{name: {RANK}, value: "1"}}]',
+            False,
+            "not side by side",
+        ),
+        (f"env: [{{name: X, value: a}}, {{name: {ADDRESS}, value: {OWN}}}]", False, "not in front"),
+        (
+            f"env: [{{name: {ADDRESS}, value: {OWN.replace('-leader-', '-gone-')}}}]",
+            False,
+            "of a clique that the PodCliqueSet does not have",
+        ),
+        (
+            f"env: [{{name: {ADDRESS}, value: {OWN.replace('PCSG', 'PCS').replace('-leader', '-g-0-leader')}}}]",
+            False,
+            "that of another scaling group's leader",
+        ),
+    ],
+)
+def test_p8_a_users_own_entries_stay_in_a_clique_without_a_gang(body, taken, reason):
+    text = pcs(body)
+    done = inject(text, grove=A12, roles=NONE)
+    assert (ADDRESS not in dict(envs(done.text).get("work", ()))) == taken, reason
+    assert ("form-replaced" in done.codes) == taken, reason

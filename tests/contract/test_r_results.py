@@ -427,3 +427,11 @@ def test_9_validate_finds_a_stale_prelude_and_inject_repairs_it():
     assert (checked.status, checked.codes[0]) == (1, "wrapper-stale")
     repaired = run(stale, settings())
     assert commands(repaired.text)["work"][2] == f"PRELUDE {RANK} A"
+
+
+def test_r1_nothing_is_called_injected_beside_an_error():
+    good, bad = lws("command: [/x]"), pcs(group="[worker]", worker=f"command: [/x, $({RANK})]")
+    assert "injected" in inject(good).codes
+    done = run(resource_list(good, bad), settings())
+    assert done.status == 1
+    assert "injected" not in done.codes

@@ -164,8 +164,7 @@ TWICE = "goes, and another one stays: it stands twice"
                 (
                     FORM,
                     0,
-                    f"{RANK} ('2') is written anew: the form for any Grove release with grove.rankFrom: Prelude is "
-                    "another one",
+                    f"{RANK} ('2') is written anew: it is wrong in this clique",
                     "2",
                     "1",
                 )

@@ -9,7 +9,7 @@ from tests.contract.manifests import lws, pcs
 from tests.contract.world import RANK, inject, run, settings
 
 VALIDATE = DEFAULTS._replace(mode="Validate")
-STATES = {"stand-in-on-lws", "wrapper-lost", "wrapper-stale", "literal-rank"}
+STATES = {"stand-in-on-lws", "wrapper-lost", "wrapper-stale", "literal-rank", "injection-stale"}
 STAND_IN = "$((0+1+GROVE_PCLQ_POD_INDEX))"
 INJECTED = inject(pcs("command: [/engine, $(MODELPLANE_RANK)]")).text
 
@@ -53,7 +53,8 @@ def told(text: str, chosen=VALIDATE) -> list[tuple[str, str, str | None]]:
         (pcs(entry('"3"')), [("literal-rank", "[0].env[0]", "3")], "a number in three pods"),
         (pcs(entry('"３"')), [], "digits that are no number to an engine"),
         (pcs(entry('"3"'), pods=2), [("literal-rank", "[0].env[0]", "3")], "in two"),
-        (pcs(entry('"3"'), pods=1), [], "a number in one pod"),
+        (pcs(entry('"1"'), pods=1), [], "a number in one pod"),
+        (pcs(entry('"3"'), pods=1), [("injection-stale", "[0].env[0]", "3")], "another one than its rank"),
         (pcs("command: [/engine]", entry('"0"')), [], "a leader's own number"),
         (pcs(entry("x")), [], "no number"),
         (pcs(entry("''")), [], "nothing"),
