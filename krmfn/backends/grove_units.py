@@ -127,7 +127,7 @@ def _units(tree: CliqueSet, report: Report) -> list[Unit]:
                 wrong.append((i, f"names clique {name!r} twice"))
         for i, text in wrong:
             field = f"{group.field}.cliqueNames[{i}]"
-            text = f"scaling group {group.name!r} {text}, which Grove refuses; correct cliqueNames"
+            text = f"scaling group {group.name!r} {text}. Grove refuses that; correct cliqueNames"
             entry = get(group.node, "cliqueNames", i)
             report.add("broken-group", text, field, entry.start if entry else group.node.start)
         if not wrong:

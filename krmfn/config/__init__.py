@@ -209,7 +209,7 @@ def _explain(error: ErrorDetails) -> str:
         case "string_pattern_mismatch":
             return f"{show(value)} is no name: write one word, without blanks"
         case "list_type":
-            return f"{found}, not a list: write [a, b], or one entry a line after -"
+            return f"{found}, not a list: write [a, b], or a dash before each entry"
         case "model_type" | "model_attributes_type":
             return f"{found}, not a mapping; its fields: {', '.join(_fields_at(error['loc']))}"
         case "invalid_key":

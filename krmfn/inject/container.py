@@ -226,7 +226,7 @@ def _without_prelude(container: Container, member: Member, why: str, uses: bool,
         states = "states no command, so no prelude can stand in front of it; state it"
         remedy = f"in the manifest, state the image's entrypoint in prelude.entrypoints, or set {_OTHER_WAYS}"
         if why == "skipped":
-            states, remedy = "prelude.skip names it; take it out there", f"or set {_OTHER_WAYS}"
+            states, remedy = "prelude.skip names it; take it out there,", f"or set {_OTHER_WAYS}"
         text = f"{who} of clique {member.key!r} uses {RANK}, but {states} {remedy}"
         report.add("rank-without-command", text, f"{container.field}.command", container.node.start)
         return

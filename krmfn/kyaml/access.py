@@ -188,8 +188,15 @@ def shape(node: Node | None) -> str:
 
 def wrong_shape(field: str, wanted: str, node: Node) -> Malformed:
     """The error about a value of another kind than ``wanted``; of ``field``'s path the last step is shown."""
-    hint = ": write [a, b], or one entry a line after -" if wanted == "a list" else ""
-    return Malformed(f"{field.rpartition('.')[2]} must be {wanted}, not {shape(node)}{hint}", node.start)
+    found = shape(node)
+    hint = ""
+    if wanted == "a list":
+        hint = (
+            ": write a dash before each entry"
+            if found == "a mapping"
+            else ": write [a, b], or a dash before each entry"
+        )
+    return Malformed(f"{field.rpartition('.')[2]} must be {wanted}, not {found}{hint}", node.start)
 
 
 def twice(name: str) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krmfn.kyaml.source import Source
 
 
-_ODD_LIST = "this list cannot be edited as it is written: write each entry on a line of its own, after -"
+_ODD_LIST = "this list cannot be edited as it is written: write each entry on a line of its own, with a dash before it"
 _ODD_KEY = "this key cannot be edited as it is written: write it on a line of its own, without `?` or a tab before it"
 
 
