@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from krmfn.findings import CODES, INFO
-from tests.support import ROOT, TIMEOUT_SECONDS, krmfn_command
+from tests.support import ROOT, TIMEOUT_SECONDS, krmfn_command, run_krmfn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,3 +80,52 @@ def test_example_gives_its_code_and_no_other(example, tmp_path: Path):
     assert example.code in codes, run.stdout + run.stderr
     assert {code for code in codes if CODES[code] != INFO} - {example.code} == set(), run.stdout
     assert run.returncode == (1 if example.severity == "error" else 0)
+
+
+def said_on_status_2() -> list[str]:
+    """The words by which troubleshooting lists lines without a code, as patterns; ``...`` stands for any words."""
+    page = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+    section = page.partition("\n## Exit status 2\n")[2].partition("\n## ")[0]
+    words = [
+        word for row in re.findall(r"^\| (.+?) \| ", section, re.MULTILINE) for word in re.findall(r"`(.+?)`", row)
+    ]
+    return [re.escape(word).replace(re.escape("..."), ".*") for word in words]
+
+
+@pytest.mark.parametrize(
+    ("stdin", "words", "reason"),
+    [
+        (b"", [], "nothing"),
+        (b"# a\n", [], "no document"),
+        (b"a: [", [], "no YAML"),
+        (b"a\n", [], "a word"),
+        (b"\xff", [], "no UTF-8"),
+        ("a: b".encode("utf-16"), [], "UTF-16"),
+        (b"[" * 2000, [], "nested too deeply"),
+        (b"kind: ResourceList\nitems: []\n", [], "a list of no version"),
+        (b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\n", [], "a list without items"),
+        (b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: {}\n", [], "items of another form"),
+        (b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: [a]\n", [], "an item of another form"),
+        (b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nitems: []\n", [], "items twice"),
+        (b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n--- a\n", [], "another document"),
+        (b"a: b", ["--config", "none.yaml"], "no configuration"),
+        (b"a: b", ["--config", "."], "a folder for a configuration"),
+        (b"a: b", ["--config", "pyproject.toml"], "no YAML for a configuration"),
+        (b"", ["check", "none.yaml"], "no file"),
+        (b"a: b", ["explain", "-"], "no manifest"),
+        (b"", ["inject", "--in-place", "-"], "nothing to rewrite"),
+        (b"", ["injct"], "no such command"),
+        (b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig: [a]\n", [], "a list"),
+        (
+            b"apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n"
+            b"functionConfig: {apiVersion: fn.modelplane.ai/v1alpha1, kind: ModelplaneEnv, spec: {a: b}}\n",
+            [],
+            "an unknown field",
+        ),
+    ],
+)
+def test_a_line_without_a_code_is_in_troubleshooting(stdin, words, reason):
+    done = run_krmfn(stdin, *words, cwd=ROOT)
+    assert done.status == 2
+    first = done.stderr.splitlines()[0]
+    assert any(re.search(pattern, first) for pattern in said_on_status_2()), reason
