@@ -117,3 +117,63 @@ def test_a_sub_path_that_comes_to_depend_on_the_rank():
     mounts = "volumeMounts: [{name: v, mountPath: /v, subPathExpr: $(USES)}]"
     done = run(pcs(f"command: [/engine]\n{env}\n{mounts}", before="volumes: [{name: v, emptyDir: {}}]"), settings())
     assert done.only("rank-in-subpath").current == "$(USES)"
+
+
+WORKER = "spec.template.cliques[1].spec.podSpec.containers"
+NEEDS = f"env: [{{name: FIRST, value: x}}, {{name: A.B, value: $({RANK})}}]"
+
+
+@pytest.mark.parametrize(
+    ("text", "skip", "expected", "reason"),
+    [
+        (
+            pcs(NEEDS),
+            "",
+            [("rank-without-command", "[0].command", "states no command")],
+            "that no shell can set it is moot",
+        ),
+        (pcs(f"command: [/e]\n{NEEDS}"), "", [("rank-env-name", "[0].env[1].name", "A.B depends")], "the second entry"),
+        (
+            pcs(f"command: [/e, $({RANK})]"),
+            "work",
+            [("rank-without-command", "[0].command", "prelude.skip names it")],
+            "skipped, and it needs the rank",
+        ),
+        (
+            pcs("command: [/e]", more=container("side", "command: [sh]")),
+            "side",
+            [("no-rank", "[1]", "prelude.skip names it")],
+            "skipped, and it does not",
+        ),
+        (pcs("args: [a]"), "work", [("no-rank", "[0]", "states no command")], "nothing to skip"),
+        (
+            pcs("command: [/e]", more=container("side", "command: [/s]")),
+            "",
+            [("no-rank", "[1]", "nothing in it")],
+            "unused",
+        ),
+        (
+            pcs(f"command: [/e, '$((0+7+{INDEX}))']"),
+            "",
+            [("stand-in-text", "[0].command[1]", f"write $({RANK})")],
+            "the stand-in's text",
+        ),
+    ],
+)
+def test_P7_where_the_rank_does_not_get(text, skip, expected, reason):
+    done = run(text, settings(skip=(skip,)))
+    found = [result for result in done.results if code_of(result) != "injected"]
+    assert [(code_of(result), result.field) for result in found] == [(c, f"{WORKER}{f}") for c, f, _ in expected], (
+        reason
+    )
+    assert all(part in result.message for result, (_, _, part) in zip(found, expected, strict=True)), reason
+
+
+@pytest.mark.parametrize("chosen", [settings(), settings(grove="v0.1.0-alpha.14-rc1")])
+def test_a_probe_of_which_only_the_prelude_is_left(chosen):
+    """Somebody took the user's own words away."""
+    whole = inject(pcs("command: [/engine]\nlivenessProbe: {exec: {command: [/probe]}}")).text
+    assert whole.count(", /probe]") == 1
+    done = inject(whole.replace(", /probe]", "]"), chosen)
+    assert done.status == 0
+    assert "/probe" not in done.text
