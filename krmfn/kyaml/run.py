@@ -91,10 +91,8 @@ def answer(
         return Answer(FINDINGS if bad else OK, out, lines, results)
     except BadConfig as error:
         return _unreadable(*error.messages)
-    except MemoryError:
+    except (MemoryError, SystemError):  # the latter is Python's own where it cannot even make the former
         pass  # out of here: what the exception holds is needed to say so
-    except SystemError:  # Python's own, which it raises where not even a MemoryError can be made
-        pass
     except Exception as error:  # noqa: BLE001 - whatever it is, hosts must not take it for a result
         return _failed(error, name)
     return _unreadable(f"{name}: {NO_MEMORY}")

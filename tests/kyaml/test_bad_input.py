@@ -121,6 +121,7 @@ def test_unreadable(data, message, reason):
             "a tag on a container",
         ),
         (CONTAINERS + b"            <<: text\n", "", "<<", "a merge key with text"),
+        (CONTAINERS + b"            <<: {a: b}\n            <<: {c: d}\n", "", "twice", "two merge keys"),
     ],
 )
 def test_wrong_inside_one_item(spec, field, message, reason):

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
-from krmfn.kyaml import ListEdit, Malformed, Move, Sequence, edit_list, get, slot
+from krmfn.kyaml import ListEdit, Malformed, Move, Sequence, edit_list, get, read, slot, to_data
 from krmfn.kyaml.edit import remove_keys
 from krmfn.kyaml.source import Source
 from krmfn.kyaml.tree import Mapping
@@ -68,6 +68,7 @@ def pair(found: Slot | None) -> tuple[Any, Any] | None:
         ("c:\n  env:\n    null\n  a: 1\n", "c:\n  env:\n  - x\n  a: 1\n", "null on a line of its own"),
         ("c:\n  env: !!null\n", "c:\n  env:\n  - x\n", "a tag is a null's only text"),
         ("c:\n  ? env\n  : ~\n", None, "a key behind ? with a null"),
+        ("c:\n  ? env\n  a: 1\n", None, "a key behind ? without a colon"),
         ("c:\n  env: []\n", "c:\n  env: [x]\n", "an empty flow list"),
         ("c:\n  env: [  ] # c\n", "c:\n  env: [x  ] # c\n", "blanks in it"),
         ("c: {env}\n", "c: {env: [x]}\n", "a key alone"),
@@ -213,6 +214,18 @@ def test_front(before, after, reason):
         ("d: &e\nc: {env: *e }\n", ListEdit((1,)), "d: &e\nc: {env: [1] }\n", "in flow style"),
         ("c:\n  env:\n  - &a b\n  - *a\n", ListEdit(drop=(0,)), None, "an anchor that is used goes not"),
         (
+            "c:\n  env:\n  - |\n    a\n\n  - b\n# c\n  - d\n",
+            ListEdit((), (1,)),
+            "c:\n  env:\n  - |\n    a\n\n# c\n  - d\n",
+            "a comment on the left of the list cannot become text",
+        ),
+        (
+            "c:\n  env:\n  - |\n    a\n  - b\n\n  - d\n",
+            ListEdit((), (1,)),
+            "c:\n  env:\n  - |\n    a\n\n  - d\n",
+            "nor can a blank line below a scalar that does not keep them",
+        ),
+        (
             "c:\n  env:\n  - x\n  - &a b\n  - *a\nd: &a 1\n",
             ListEdit((Move(1),)),
             None,
@@ -226,6 +239,39 @@ def test_entries(before, change, after, reason):
             edited(before, change)
     else:
         assert edited(before, change) == after, reason
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("c:\n  ? name\n  : c\n", ("c",)),
+        ("c:\n- ? name\n  : c\n", ("c", 0)),
+        ("c:\n  ? x\n  : name: c\n", ("c", "x")),
+    ],
+)
+def test_a_mapping_that_starts_in_an_odd_place(text, path):
+    with pytest.raises(Malformed, match="without `\\?` or a tab before it"):
+        edited(text, ListEdit(("x",)), path)
+
+
+INF = float("inf")
+VALUES = (None, True, 7, -0.5, 1e16, INF, -INF, "", "null", "0x1", "a: b", "\t", [], {}, {"k": [None]})
+
+
+@pytest.mark.parametrize("text", ["c:\n  name: c\n", "c: {name: c}\n", '{"c": {"name": "c"}}'])
+def test_values_are_written_as_what_they_are(text):
+    after = edited(text, ListEdit(VALUES))
+    item = read(after.encode()).items[0]
+    found = get(item.node, "c", "env")
+    assert found is not None
+    assert to_data(found) == list(VALUES)
+    assert yaml.safe_load(after)["c"]["env"] == list(VALUES)
+
+
+def test_something_behind_a_token_in_its_line():
+    with pytest.raises(Malformed, match="on a line of its own") as error:
+        Source("a: [b, c]\n").line_behind(5)
+    assert error.value.position == 5
 
 
 def test_a_pair_without_braces():

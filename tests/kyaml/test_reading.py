@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krmfn.kyaml import InputError, Malformed, get, read, text
+from krmfn.kyaml import InputError, ListEdit, Malformed, get, read, text
 from krmfn.kyaml.listing import Pieces
 from tests.kyaml.support import HEAD, injected, list_of, out, workload
 
@@ -106,6 +106,51 @@ def test_a_message_names_the_line(data, message, reason):
 def test_kinds(data, kinds, reason):
     assert [item.kind for item in read(data).items] == kinds, reason
     assert [item.kind for item in read(data, ()).items] == kinds, reason
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "reason"),
+    [
+        ('"x\nitems:\n- a\nb"\n', "a document", "a text with a line that looks like the start of items"),
+        (HEAD + ITEM + "items: []\n", "the key 'items' stands twice", "items a second time, behind them"),
+        (f'{HEAD[:-7]}x: "\nitems:\n- a: b\n"\nitems:\n', "items must be a list", "a text with items, before the key"),
+        ("# only a comment\n", "no document", "only a comment"),
+        ("%YAML 1.1\n---\n~\n", "no document", "only null"),
+    ],
+)
+def test_what_looks_like_a_list_and_is_none(data, message, reason):
+    with pytest.raises(InputError, match=message):
+        read(data.encode())
+
+
+def test_what_looks_like_an_alias_of_another_item():
+    """Only those behind the first item, of a name that stands there, have the items read that they are in."""
+    data = f"# *a *b\n{HEAD}- {{kind: A, a: &a x}}\n- {{kind: B, b: '*c'}}\n- {{kind: C, b: '*a'}}\n".encode()
+    items = read(data, {"A"})
+    assert [item._source is None for item in items.items] == [False, True, False]
+    assert b"".join(items.render([])) == data
+
+
+def test_an_item_that_refers_to_another_can_be_looked_at_only():
+    data = f"{HEAD}- {{kind: A, a: &a x}}\n- {{kind: B, b: *a, c: []}}\n".encode()
+    item = read(data, ()).items[1]
+    assert text(get(item.node, "b")) == "x"
+    with pytest.raises(Malformed, match="outside this object"):
+        item.edit_list(item.node, "c", ListEdit(("x",)))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(r'"\ud83d\ude00"', "\U0001f600"), (r'"a\ud83d\ude00b\\ud83d\ude00"', None), (r"\ud83d\ude00", r"\ud83d\ude00")],
+)
+def test_pairs_of_escapes(value, shown):
+    """JSON's way to write an emoji; those in comments and in plain text are none."""
+    data = f"# \\ud83d\\ude01\nkind: A\nx: {value}\n"
+    if shown is None:
+        with pytest.raises(InputError):
+            read(data.encode())
+    else:
+        assert text(get(read(data.encode()).items[0].node, "x")) == shown
 
 
 def test_only_what_is_asked_for_is_parsed():
@@ -213,8 +258,10 @@ def test_reading_anew_what_is_no_yaml_is_an_error_of_the_item():
 
 
 @pytest.mark.parametrize("start", ["", "---\n"])
-def test_a_place_in_the_configuration_is_that_in_the_whole_list(start):
-    data = start + HEAD + ITEM + LWS + "functionConfig:\n  kind: X\n  spec: {é: 1}\n"
+@pytest.mark.parametrize("first", [False, True])
+def test_a_place_in_the_configuration_is_that_in_the_whole_list(start, first):
+    items, config = "items:\n" + ITEM + LWS, "functionConfig:\n  kind: X\n  spec: {é: 1}\n"
+    data = start + HEAD.removesuffix("items:\n") + (config + items if first else items + config)
     items = read(data.encode())
     node = get(items.function_config, "spec", "é")
     assert node is not None

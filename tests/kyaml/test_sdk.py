@@ -22,6 +22,7 @@ from krmfn.kyaml import (
     read,
     slot,
     text,
+    to_data,
     value_of,
 )
 from tests.support import ROOT, TIMEOUT_SECONDS
@@ -94,6 +95,55 @@ def test_lookups():
     assert item.source.place(number.start) == (10, 22)
 
 
+DEEP = "".join(f"  m{i}: &m{i} {{<<: *m{i - 1}}}\n" for i in range(1, 120))
+
+
+def test_merge_keys_are_followed_so_far():
+    (item,) = read((HEAD + ITEM + "  m0: &m0 {k: v}\n" + DEEP).encode()).items
+    assert text(get(item.node, "m90", "k")) == "v"
+    with pytest.raises(Malformed, match="leads through more than 100 levels"):
+        get(item.node, "m119", "k")
+
+
+@pytest.mark.parametrize(
+    ("value", "data", "message", "reason"),
+    [
+        ("&a {x: 1, <<: [{x: 2, y: 2}, {y: 3, z: 3}]}", {"x": 1, "y": 2, "z": 3}, "", "of merges the first counts"),
+        (
+            "{a: &a [1], b: *a, ? [k] : v}",
+            {"a": [1], "b": [1], "<key at 81>": "v"},
+            "",
+            "aliases; a key that is a list",
+        ),
+        ("[1, 0x1f, no, ~, '~', 1e3, .inf]", [1, 31, "no", None, "~", 1000.0, float("inf")], "", "go-yaml's scalars"),
+        ("&a [*a]", None, "inside what it stands for", "an alias inside"),
+        ("[" * 202 + "]" * 202, None, "nested deeper than 200 levels", "too deep"),
+        (
+            "[" + ", ".join(f"&a{i} [{', '.join([f'*a{i - 1}'] * 9) if i else 'x'}]" for i in range(9)) + "]",
+            None,
+            "more than 100000 values",
+            "aliases of aliases",
+        ),
+    ],
+)
+def test_data(value, data, message, reason):
+    node = get(read((HEAD + ITEM + f"  v: {value}\n").encode()).items[0].node, "v")
+    assert node is not None
+    if message:
+        with pytest.raises(Malformed, match=message):
+            to_data(node)
+    else:
+        assert to_data(node) == data, reason
+
+
+def test_data_with_a_key_twice():
+    node = get(read((HEAD + ITEM + "  v: {a: 1, a: 2}\n").encode()).items[0].node, "v")
+    assert node is not None
+    assert to_data(node) == {"a": 2}
+    with pytest.raises(Malformed, match="'a' stands twice"):
+        to_data(node, strict=True)
+
+
 def test_a_key_that_stands_twice_on_the_way():
     (item,) = read((HEAD + ITEM + "  a: {b: c, b: d}\n").encode()).items
     assert get(item.node, "a") is not None
@@ -140,6 +190,7 @@ def raising(error: BaseException) -> Any:
         (raising(Malformed("odd")), 2, "", "[error] stdin: odd", "an item that nobody looked after"),
         (raising(RecursionError()), 2, "", "nested too deeply", "too deep for Python"),
         (raising(MemoryError()), 2, "", "memory", "too large"),
+        (raising(SystemError("error return without exception set")), 2, "", "memory", "even for an exception"),
         (raising(KeyError("x")), 2, "", "internal error, KeyError: 'x'", "a fault of the function"),
     ],
 )
