@@ -57,13 +57,9 @@ class Plan:
 
     def add(self, mapping: Mapping, key: str, slot: Slot | None, trail: list[Alias], change: ListEdit) -> None:
         """Puts down what is to happen with a list; ``change`` may be NOTHING."""
-        text: Collection = mapping
         if slot is not None:
-            mapping, trail, text = slot.mapping, slot.trail, slot.mapping
-            if isinstance(slot.value, Sequence):
-                text = slot.value
-            elif _is_aliased(slot):
-                trail = trail[:-1]
+            mapping, trail = slot.mapping, slot.trail
+        text = slot.value if slot is not None and isinstance(slot.value, Sequence) else mapping
         self.sites.append(Site(mapping, key, slot, text, tuple(trail), change))
 
     def changes(self, first: int = 0) -> bool:
@@ -114,7 +110,7 @@ class Plan:
                 continue
             if isinstance(site.text, Sequence):
                 gone.update(id(part) for index in site.change.drop for part in walk(site.text.items[index]))
-            elif not _is_aliased(site.slot):
+            elif not site.trail or site.trail[-1].target is not site.slot.value:  # written in the pair itself
                 gone.add(id(site.slot.value))
         return next((a for a in source.aliases if id(a.target) in gone), None)
 
@@ -127,11 +123,6 @@ class Plan:
             done.add(site.identity)
             pair = (site.slot.key, site.slot.value) if site.slot is not None else None
             edit_list(source, site.mapping, site.key, pair, site.change)
-
-
-def _is_aliased(slot: Slot) -> bool:
-    """True for a value that is an alias in the pair itself."""
-    return bool(slot.trail) and slot.trail[-1].target is slot.value
 
 
 class _Places:

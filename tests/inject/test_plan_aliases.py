@@ -178,6 +178,19 @@ ROWS = [
         "an entry that goes with an anchor in it and an alias to that",
     ),
     (
+        "{x-e: &e ENV, group: {worker: &t {spec: {containers: [{env: *e}]}}}, more: *t}",
+        [ANY],
+        ["e"],
+        "the template is seen elsewhere, its env in an extension key only through it",
+    ),
+    (
+        "{x-e: &e [{name: MODELPLANE_RANK, value: '0'}], "
+        "group: {leader: &t {spec: {containers: [{env: *e}]}}, worker: *t}}",
+        [FIRST, ANY],
+        ["e"],
+        "two that want different things: the template is copied, the leader's env stays an alias",
+    ),
+    (
         "{defs: &a [&b [*a]], group: {worker: {spec: {containers: [{name: c}]}}}, more: [*a, *b]}",
         None,
         ["a", "a", "b"],
