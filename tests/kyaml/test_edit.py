@@ -255,7 +255,7 @@ def test_a_mapping_that_starts_in_an_odd_place(text, path):
 
 
 INF = float("inf")
-VALUES = (None, True, 7, -0.5, 1e16, INF, -INF, "", "null", "0x1", "a: b", "\t", [], {}, {"k": [None]})
+VALUES: tuple[Any, ...] = (None, True, 7, -0.5, 1e16, INF, -INF, "", "null", "0x1", "a: b", "\t", [], {}, {"k": [None]})
 
 
 @pytest.mark.parametrize("text", ["c:\n  name: c\n", "c: {name: c}\n", '{"c": {"name": "c"}}'])

@@ -260,8 +260,8 @@ def test_reading_anew_what_is_no_yaml_is_an_error_of_the_item():
 @pytest.mark.parametrize("start", ["", "---\n"])
 @pytest.mark.parametrize("first", [False, True])
 def test_a_place_in_the_configuration_is_that_in_the_whole_list(start, first):
-    items, config = "items:\n" + ITEM + LWS, "functionConfig:\n  kind: X\n  spec: {é: 1}\n"
-    data = start + HEAD.removesuffix("items:\n") + (config + items if first else items + config)
+    listed, config = "items:\n" + ITEM + LWS, "functionConfig:\n  kind: X\n  spec: {é: 1}\n"
+    data = start + HEAD.removesuffix("items:\n") + (config + listed if first else listed + config)
     items = read(data.encode())
     node = get(items.function_config, "spec", "é")
     assert node is not None
