@@ -261,14 +261,14 @@ def _wrap(
     for handler in container.handlers:
         old, words = prelude.unwrap(handler.command.words)
         path = (prelude.shell_of(words[0]) if words else None) or shell
-        changed |= _rewrap(handler.command, old, words, path if names else "", names, container, plan)
+        changed |= _rewrap(handler.command, old, words, path, names, container, plan)
     return _Shell(shell, changed)
 
 
 def _is_supplied(container: Container, command: list[str], settings: Settings, source: Source) -> bool:
     """True for a command that came in with a prelude (contract P6, P8): the configured one, where a new key is put."""
     found = container.command.slot
-    if found is None or not command or tuple(command) != _entrypoint(container, settings):
+    if found is None or tuple(command) != _entrypoint(container, settings):
         return False
     if not isinstance(found.value, tree.Sequence) or found.value.flow:
         return isinstance(found.value, tree.Sequence) and found.mapping.flow and is_marked(source, found.value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 
 import pytest
 import yaml
@@ -266,3 +267,21 @@ def test_p8_a_users_own_entries_stay_in_a_clique_without_a_gang(body, taken, rea
     done = inject(text, grove=A12, roles=NONE)
     assert (ADDRESS not in dict(envs(done.text).get("work", ()))) == taken, reason
     assert ("form-replaced" in done.codes) == taken, reason
+
+
+@pytest.mark.parametrize(
+    ("worker", "reason"),
+    [
+        (
+            "- env: []\n            name: work\n            image: e\n            command: [/e]\n",
+            "in front, in block style",
+        ),
+        ("- {name: work, env: [], image: e, command: [/e]}\n", "further behind, in flow style"),
+    ],
+)
+def test_p8_an_empty_env_of_the_users_stays(worker, reason):
+    text = re.sub(r"- name: work\n(?: {12}.*\n)+", worker, pcs())
+    assert worker in text
+    off = settings(grove=A8, roles=ROLES["none"])
+    assert run(text, off).text == text
+    assert run(inject(text, grove=A8).text, off).text == text, reason

@@ -544,3 +544,13 @@ def test_p8_a_lost_prelude_comes_back():
     lost = text[:head] + "[" + text[tail:]
     assert commands(lost)["work"] == ["/engine", "a"]
     assert inject(lost).text == text
+
+
+def test_p6_a_supplied_command_stays_when_its_prelude_changes():
+    """A variable came to depend on the rank: only the four words are made anew."""
+    once = inject(pcs(""), entrypoints=ENTRY).text
+    late = "            - name: LATE\n              value: $(MODELPLANE_RANK)\n            image:"
+    head, rest = once.rsplit("            image:", 1)
+    again = commands(inject(head + late + rest, entrypoints=ENTRY).text)["work"]
+    assert again[4:] == commands(once)["work"][4:] != []
+    assert "MODELPLANE_RANK LATE" in again[2]
