@@ -294,12 +294,11 @@ def _rewrap(
     right = old is not None and shell == old.shell and list(old.names) == names
     if not right and (old is not None or names):
         new = tuple(prelude.wrap(command, names, shell)) if names else ()
-        if names and not words.words:  # contract P6: the configuration's entrypoint comes in as a whole
+        if not words.words:  # contract P6: the configuration's entrypoint comes in as a whole
             new = (*new, *command)
         ours = range(len(words.words) if supplied else 4) if old is not None else ()
         change = ListEdit(new, tuple(ours), with_key=not names, marked=True)
-    trail = words.slot.trail if words.slot is not None else container.trail
-    plan.add(words.mapping, "command", words.slot, list(trail), change)
+    plan.add(words.mapping, "command", words.slot, container.trail, change)
     return bool(change.front or change.drop)
 
 

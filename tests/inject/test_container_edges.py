@@ -111,6 +111,18 @@ def test_a_prelude_that_alone_changes_is_told():
     assert "for worker: work." in done.only("injected").message
 
 
+def test_a_prelude_that_was_lost_is_told():
+    """Somebody put the command back, and left the env."""
+    text = inject(pcs("command: [/engine, $(MODELPLANE_RANK)]")).text
+    head, words = text.rsplit("            command:", 1)
+    lost = f"{head}            command: [/engine, $(MODELPLANE_RANK)]\n"
+    lost += words[words.index("    podCliqueScalingGroups:") :]
+    assert "krmfn prelude" not in lost
+    done = inject(lost)
+    assert "krmfn prelude" in done.text
+    assert "for worker: work." in done.only("injected").message
+
+
 def test_a_sub_path_that_comes_to_depend_on_the_rank():
     """The old form behind the user's variable moves in front of it, so the variable will hold the rank."""
     env = f"env: [{{name: USES, value: $({RANK})}}, {{name: {RANK}, value: $((0+7+{INDEX}))}}]"
