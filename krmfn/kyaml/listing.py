@@ -16,7 +16,7 @@ from krmfn.kyaml.edit import remove_keys
 from krmfn.kyaml.errors import InputError, Malformed
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.resource import Resource
-from krmfn.kyaml.source import Source
+from krmfn.kyaml.source import BREAKS, Source
 from krmfn.kyaml.tree import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -259,5 +259,6 @@ def place_results(source: Source, results: list[dict[str, Any]]) -> None:
     if not source.ends_line(at) and isinstance(last, Scalar) and last.is_block:
         # A line break at the end of the text would become a part of the scalar there.
         at = source.line_start(root.entries[0][0].start)
-    lead = "" if at == 0 or source.ends_line(at) else newline
+    ended = at == 0 or source.ends_line(at) or source.render().endswith(tuple(BREAKS))
+    lead = "" if ended else newline
     return source.edit(at, at, lead + newline.join(lines) + newline)

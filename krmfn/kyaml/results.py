@@ -60,11 +60,12 @@ class Result(NamedTuple):
         numbers = f":{self.at[0]}:{self.at[1]}" if self.at[0] else ""
         place = f" {name}{numbers}:" if name else ""
         where = f" {self.ref.shown}" if self.ref is not None else ""
-        file = f" ({self.path})" if self.path else ""
+        where += f" ({self.path})" if self.path else ""
+        where += ":" if where else ""
         field = f" {self.field}:" if self.field else ""
         code = dict(self.tags).get("code", "")
         end = f" [{code}]" if code else ""
-        return clean(f"[{SEVERITIES[self.rank]}]{place}{where}{file}:{field} {self.message}{end}")
+        return clean(f"[{SEVERITIES[self.rank]}]{place}{where}{field} {self.message}{end}")
 
 
 def clean(text: str) -> str:

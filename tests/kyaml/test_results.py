@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
-from krmfn.kyaml import Ref, Result, answer, read
+from krmfn.kyaml import ListEdit, Move, Ref, Result, answer, read
 from krmfn.kyaml.results import MOST, clean, sort
 from tests.kyaml import oracle
 from tests.kyaml.support import EXAMPLES, HEAD, out
@@ -42,6 +42,22 @@ def test_a_result_in_full():
     assert result.line("in").startswith("[warning] in:4:5: A n (p.yaml): a.b: m")
 
 
+@pytest.mark.parametrize(
+    ("result", "name", "line"),
+    [
+        (Result("warning", "m"), "", "[warning] m"),
+        (Result("warning", "m"), "in", "[warning] in: m"),
+        (Result("warning", "m", at=(4, 5)), "in", "[warning] in:4:5: m"),
+        (Result("warning", "m", field="a.b"), "", "[warning] a.b: m"),
+        (Result("warning", "m", Ref("v1", "A", "", "n")), "", "[warning] A n: m"),
+        (Result("warning", "m", path="p.yaml"), "", "[warning] (p.yaml): m"),
+        (Result("warning", "m", Ref("v1", "A", "", "n"), "a", path="p"), "in", "[warning] in: A n (p): a: m"),
+    ],
+)
+def test_a_line_has_no_colon_behind_nothing(result, name, line):
+    assert result.line(name) == line
+
+
 def test_worst_first_and_in_order():
     results = [Result(severity, str(i)) for i, severity in enumerate(["info", "error", "warning", "error", "info"])]
     assert [result.message for result in sort(results)] == ["1", "3", "2", "0", "4"]
@@ -51,7 +67,7 @@ def test_worst_first_and_in_order():
 def test_an_unknown_severity_is_an_error(severity):
     reply = told(HEAD + ITEM, Result(severity, "m"))
     assert reply.status == 1
-    assert reply.errors == ["[error]: m"]
+    assert reply.errors == ["[error] m"]
     assert b"severity: error" in out(reply)
 
 
@@ -139,6 +155,23 @@ def test_place(before, after, reason):
     assert oracle.value_at(oracle.documents(after.encode())[0], "items") == oracle.value_at(
         oracle.documents(before.encode())[0], "items"
     )
+
+
+@pytest.mark.parametrize(
+    ("change", "after", "reason"),
+    [
+        (ListEdit((Move(1),)), "  - b\n  - a\n", "its last line moved up"),
+        (ListEdit((), (1,)), "  - a\n", "its last line went"),
+        (ListEdit(("x",)), "  - x\n  - a\n  - b\n", "its last line stays"),
+    ],
+)
+def test_place_below_an_edited_list_without_a_line_break_at_the_end(change, after, reason):
+    def process(items):
+        items.items[0].edit_list(items.items[0].node, "env", change)
+        return [E]
+
+    before = HEAD + "- kind: A\n  env:\n  - a\n  - b"
+    assert out(answer(before.encode(), process)).decode() == before.partition("  - a")[0] + after + BLOCK, reason
 
 
 @pytest.mark.parametrize(
