@@ -144,10 +144,13 @@ def _members(reading: Reading, settings: Settings, plan: Plan, report: Report) -
     again = settings.mode == "Validate" and was_injected(reading)
     for gang in reading.gangs:
         for member in gang.members:
-            treat_template(member, settings, plan, report)
+            filed = False
             for container in member.template.containers:
                 if not is_writer(container) and not matches(settings.exclude, container.name):
-                    yield member, treat(container, member, settings, plan, report, again)
+                    done = treat(container, member, settings, plan, report, again)
+                    filed = filed or done.filed
+                    yield member, done
+            treat_template(member, filed, settings, plan, report)
 
 
 def _clear(reading: Reading, settings: Settings, plan: Plan, report: Report) -> None:

@@ -7,19 +7,24 @@ Source: pkg/utils/pod/pod_utils.go of kubernetes-sigs/lws.
 
 from __future__ import annotations
 
+from krmfn.findings import Report
 from krmfn.gang import ADDRESS, Address, Gang, Judge, Member, Own, Rank, Reading, offset_of
 from krmfn.kyaml.access import get, is_null, text, wrong_shape
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.tree import Scalar, Sequence
 from krmfn.podspec import EnvVar, PodTemplate, pod_template
+from krmfn.settings import matches
 from krmfn.versions import Version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from krmfn.settings import Settings
     from krmfn.workloads import Workload
 
 LEADER_ADDRESS = Address("$(LWS_LEADER_ADDRESS)")
 WORKER_INDEX_SINCE = Version(0, 6, 0)
+TEMPLATE_LOSES_SINCE = Version(0, 4, 0)  # of two entries of one name, the template's and the webhook's
 WORKER_INDEX = Rank("env", "LWS_WORKER_INDEX")
 INDEX_LABEL = Rank("label", "metadata.labels['leaderworkerset.sigs.k8s.io/worker-index']")
 LEADER = Rank("literal", "0")
@@ -27,16 +32,38 @@ LEADER = Rank("literal", "0")
 
 def read(workload: Workload, settings: Settings) -> Reading:
     """One gang of a LeaderWorkerSet, or one for each role of a DisaggregatedSet."""
+    gangs = tuple(_gangs(workload, settings))
+    report = Report(workload.resource, workload.ref)
+    if settings.lws_version < TEMPLATE_LOSES_SINCE:
+        _own_addresses(gangs, settings, report)
+    return Reading(gangs, tuple(report.found))
+
+
+def _gangs(workload: Workload, settings: Settings) -> Iterator[Gang]:
     if workload.kind == "LeaderWorkerSet":
-        return Reading((_gang(workload, ("spec",), "", settings),))
+        yield _gang(workload, ("spec",), "", settings)
+        return
     roles = get(workload.node, "spec", "roles")
     if roles is not None and not isinstance(roles, Sequence) and not is_null(roles):
         raise wrong_shape("roles", "a list", roles)
-    gangs = []
     for i in range(len(roles.items) if isinstance(roles, Sequence) else 0):
         name = text(get(roles, i, "name")) or f"roles[{i}]"
-        gangs.append(_gang(workload, ("spec", "roles", i, "spec"), name, settings))
-    return Reading(tuple(gangs))
+        yield _gang(workload, ("spec", "roles", i, "spec"), name, settings)
+
+
+def _own_addresses(gangs: Iterable[Gang], settings: Settings, report: Report) -> None:
+    """A template's own LWS_LEADER_ADDRESS, which stays where it is, so that the address in front is not resolved."""
+    containers = (c for gang in gangs for member in gang.members for c in member.template.containers)
+    for container in containers:
+        at = next((i for i, entry in enumerate(container.env) if entry.name == "LWS_LEADER_ADDRESS"), None)
+        if at is None or matches(settings.exclude, container.name):
+            continue
+        what = (
+            f"container {container.name!r}: LWS before {TEMPLATE_LOSES_SINCE} leaves your own LWS_LEADER_ADDRESS where "
+            f"it is, behind {ADDRESS}, which is made of it and so is not resolved. Remove it"
+        )
+        field = f"{container.field}.env[{at}].name"
+        report.add("reserved-env-name", what, field, container.env[at].position)
 
 
 def _gang(workload: Workload, path: tuple[str | int, ...], name: str, settings: Settings) -> Gang:

@@ -36,13 +36,14 @@ class Treated(NamedTuple):
     """What was decided for one container.
 
     ``shell`` runs the prelude, "" where there is none. ``literal``: the names in env whose value is plain
-    text.
+    text. ``filed``: the rank comes from the env file.
     """
 
     container: Container
     shell: str = ""
     literal: tuple[str, ...] = ()
     changed: bool = False
+    filed: bool = False
 
     @staticmethod
     def own_words(words: Sequence[str]) -> int:
@@ -95,7 +96,8 @@ def treat(
     if settings.mode == "Validate":
         lost = _lost(container, own_env, texts) if again else []
         check_state(container, member, State(wrapper is not None, wrapped and shell.changed, env.broken, lost), report)
-    return Treated(container, shell.path, literal, env.change != ListEdit() or shell.changed)
+    changed = env.change != ListEdit() or shell.changed
+    return Treated(container, shell.path, literal, changed, filed and not env.rank_kept)
 
 
 def was_injected(reading: Reading) -> bool:

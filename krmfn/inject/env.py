@@ -37,6 +37,7 @@ class _Choice(NamedTuple):
     drop: tuple[int, ...]
     new: dict[str, Any] | None
     ours: bool  # what stays or comes in is in the member's own form
+    theirs: bool  # what stays is the user's own definition
     stale: dict[int, str]  # entries of an earlier run that are wrong here, with the reason
 
 
@@ -52,7 +53,8 @@ def plan_env(
     address = _choose(container, ADDRESS, wanted, judge, keep_own, report)
     ranked = _choose(container, RANK, rank, judge, keep_own, report)
     gone = {*address.drop, *ranked.drop}
-    late = [c.keep for c in (address, ranked) if c.keep is not None and _too_late(container, member, c.keep, gone)]
+    chosen = [(choice.keep, choice.theirs) for choice in (address, ranked)]
+    late = [i for i, theirs in chosen if i is not None and _too_late(container, member, i, theirs, gone)]
     helpers = member.address.helpers if address.ours else ()
     kept, old = _helpers(container, member, helpers, report)
     before = -1 if address.keep in late or address.keep is None else address.keep
@@ -61,19 +63,24 @@ def plan_env(
     want: list[tuple[int | None, dict[str, Any] | None]] = [
         (kept.get(helper.name), helper.entry()) for helper in helpers
     ]
-    want += [(c.keep, c.new) for c in (address, ranked) if c.keep is not None or c.new is not None]
+    order = (ranked, address) if _is_made_of_rank(container, address) else (address, ranked)
+    want += [(c.keep, c.new) for c in order if c.keep is not None or c.new is not None]
     if not drop and not late and all(index is not None for index, _ in want):
         change = ListEdit()
     else:
         change = ListEdit(tuple(_front(container, member, want, late)), drop)
     broken = address.stale | ranked.stale
-    for index in late:
-        if index in kept.values() or judge(container.env[index]) is not None:
-            broken[index] = "it stands behind an entry that refers to it"
-    if address.keep is not None and len(kept) < len(helpers):
-        missing = [helper.name for helper in helpers if helper.name not in kept]
+    broken |= {i: "it stands behind an entry that refers to it" for i in late if (i, True) not in chosen}
+    missing = [helper.name for helper in helpers if helper.name not in kept]
+    if address.keep is not None and missing:
         broken[address.keep] = f"it refers to {', '.join(missing)}, which nothing sets any more"
     return EnvPlan(change, _after(container, change), ranked.keep is not None and not ranked.ours, broken)
+
+
+def _is_made_of_rank(container: Container, address: _Choice) -> bool:
+    """True for an address of the user's own, which stays, that needs the rank to be defined before it."""
+    value = container.env[address.keep].value if address.keep is not None and address.theirs else None
+    return any(reference.name == RANK for reference in references(value or ""))
 
 
 def _front(
@@ -101,7 +108,8 @@ def _choose(
         _tell(container, i, verdict, keep, wanted, report)
     ours = wanted is not None and (keep is None or container.env[keep].value == wanted.get("value"))
     stale = {i: verdict.note for i, verdict in verdicts.items() if verdict is not None and verdict.stale}
-    return _Choice(keep, tuple(i for i in verdicts if i != keep), wanted if keep is None else None, ours, stale)
+    drop = tuple(i for i in verdicts if i != keep)
+    return _Choice(keep, drop, wanted if keep is None else None, ours, keep in own, stale)
 
 
 def _verdict(entry: EnvVar, judge: Judge) -> Own | None:
@@ -161,7 +169,7 @@ def as_entry(data: dict[str, Any]) -> EnvVar:
     return EnvVar(data["name"], data.get("value"), data.get("valueFrom"), -1)
 
 
-def _too_late(container: Container, member: Member, index: int, gone: set[int]) -> bool:
+def _too_late(container: Container, member: Member, index: int, theirs: bool, gone: set[int]) -> bool:
     """True where an entry that stays refers to the one at ``index`` before it is defined (contract E3).
 
     A definition of the user's that is made of earlier entries would lose them in front, so it stays.
@@ -170,7 +178,7 @@ def _too_late(container: Container, member: Member, index: int, gone: set[int]) 
     earlier = [other for i, other in enumerate(container.env[:index]) if i not in gone]
     ours = {helper.name for helper in member.helpers}
     made_of = {ref.name for ref in references(entry.value or "")} - ours
-    if any(other.name in made_of for other in earlier):
+    if theirs and any(other.name in made_of for other in earlier):
         return False
     return any(ref.name == entry.name for other in earlier for ref in references(other.value or ""))
 

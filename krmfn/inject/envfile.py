@@ -17,7 +17,6 @@ from krmfn.kyaml.access import get, slot, text, to_data
 from krmfn.kyaml.edit import ListEdit, Move
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.tree import Mapping, Sequence
-from krmfn.settings import matches
 from krmfn.versions import Version
 
 if TYPE_CHECKING:
@@ -48,6 +47,8 @@ echo "{RANK}='$((@OFFSET@+GROVE_PCLQ_POD_INDEX))'" > {FOLDER}/{ENV_FILE_PATH}
 _TEXTS = {1: _V1}
 _VERSION = 1
 _SMALL = {"cpu": "10m", "memory": "16Mi"}
+# Of the first container's securityContext: a policy, or the image, may want these of every container.
+_WHO_RUNS = ("runAsNonRoot", "runAsUser", "runAsGroup", "seccompProfile")
 
 
 def script(offset: int) -> str:
@@ -69,14 +70,12 @@ def _offset(shown: str, known: str) -> str:
     return found.group() if found else ""
 
 
-def treat_template(member: Member, settings: Settings, plan: Plan, report: Report) -> None:
-    """Plans volume and writer of one member's template: in place, or gone where nothing refers to the file."""
+def treat_template(member: Member, wanted: bool, settings: Settings, plan: Plan, report: Report) -> None:
+    """Plans volume and writer of one member's template: in place, or gone where no container takes the file."""
     template = member.template
     writers = [c.index for c in template.containers if is_writer(c)]
     if settings.mode == "Validate":
         _check_file(member, report)
-    wanted = member.rank.form == "computed" and settings.rank_from == "EnvFile"
-    wanted = wanted and any(not matches(settings.exclude, c.name) for c in template.containers if not is_writer(c))
     if wanted and not _free(template, report):
         return
     if wanted:
@@ -103,6 +102,8 @@ def _free(template: PodTemplate, report: Report) -> bool:
     for container in template.containers:
         if container.name == NAME and not is_writer(container):
             what = f"a container of your own is called {NAME!r}, the name that grove.rankFrom: EnvFile needs; rename it"
+            if any(ENV_FILE_MARKER in word for word in container.command.words):
+                what = f"the init container {NAME!r} was edited; remove it, and run the function again"
             report.add("env-file-name-taken", what, f"{container.field}.name", container.node.start)
     own = _own_volumes(template)
     for i in _volume_places(template):
@@ -191,7 +192,7 @@ def _writer(member: Member, settings: Settings) -> dict[str, Any]:
     first = next((c for c in member.template.containers if c.list_name == "containers"), None)
     image = settings.env_file_image or (first.image if first else "")
     policy = settings.env_file_pull_policy
-    if policy is None and settings.env_file_image is None and first is not None:
+    if policy is None and first is not None:
         policy = text(get(first.node, "imagePullPolicy"))
     out: dict[str, Any] = {"name": NAME, "image": image}
     if policy:
@@ -200,10 +201,12 @@ def _writer(member: Member, settings: Settings) -> dict[str, Any]:
     resources = _resources(member.template)
     if resources:
         out["resources"] = resources
+    user = to_data(found) if first and isinstance(found := get(first.node, "securityContext"), Mapping) else {}
     out["securityContext"] = {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},
         "readOnlyRootFilesystem": True,
+        **{key: user[key] for key in _WHO_RUNS if key in user},
     }
     out["volumeMounts"] = [{"name": NAME, "mountPath": FOLDER}]
     return out

@@ -451,6 +451,34 @@ def test_e3_a_late_helper_is_moved_with_its_comments():
     assert helper.strip() in done.text
 
 
+@pytest.mark.parametrize(
+    ("env", "names", "reason"),
+    [
+        (
+            [("LWS_WORKER_INDEX", "7"), ("X", f"r$({RANK})"), LWS_RANK, LWS_ADDRESS],
+            [RANK, "LWS_WORKER_INDEX", "X", ADDRESS],
+            "a variable of the platform that the template sets too: the webhook puts its own in front",
+        ),
+        (
+            [("LWS_LEADER_ADDRESS", "a"), ("X", f"$({ADDRESS})"), LWS_ADDRESS, LWS_RANK],
+            [ADDRESS, "LWS_LEADER_ADDRESS", "X", RANK],
+            "the same for the address",
+        ),
+    ],
+)
+def test_e3_a_form_of_ours_goes_to_the_front_whatever_the_template_sets(env, names, reason):
+    source = lws("env:\n" + "".join(f"- name: {name}\n  value: {value!r}\n" for name, value in env))
+    assert [name for name, _ in work(inject(source).text)] == names, reason
+
+
+@pytest.mark.parametrize("text", [lws, pcs])
+@pytest.mark.parametrize("rank", ["", f"- {{name: {RANK}, value: mine}}\n"])
+def test_e3_an_address_that_is_kept_stands_behind_the_rank_that_it_is_made_of(text, rank):
+    source = text(f"command: [/x]\nenv:\n- {{name: {ADDRESS}, value: h-$({RANK})}}\n{rank}- {{name: A}}\n")
+    names = [name for name, _ in work(inject(source, on_conflict="Keep").text)]
+    assert names == [RANK, ADDRESS, "A"]
+
+
 # -- E4
 
 

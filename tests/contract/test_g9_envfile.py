@@ -170,7 +170,7 @@ def test_g9_the_image_and_its_policy():
     assert (writer["image"], writer["imagePullPolicy"]) == (IMAGE, "IfNotPresent")
     (writer,) = spec(inject(text, rank_from="EnvFile", env_file_image="busybox:1").text)["initContainers"]
     assert writer["image"] == "busybox:1"
-    assert "imagePullPolicy" not in writer, "the policy of another image says nothing of this one"
+    assert writer["imagePullPolicy"] == "IfNotPresent", "section 9: the first container's, whatever the image"
     stated = {"env_file_image": "busybox:1", "env_file_pull_policy": "Always"}
     (writer,) = spec(inject(text, rank_from="EnvFile", **stated).text)["initContainers"]
     assert (writer["image"], writer["imagePullPolicy"]) == ("busybox:1", "Always")
@@ -313,3 +313,35 @@ def test_g9_an_address_still_comes_first():
     done = inject(pcs("env: [{name: A, value: b}]"), rank_from="EnvFile")
     names = [name for name, _ in envs(done.text)["work"]]
     assert names[-3:] == [ADDRESS, RANK, "A"]
+
+
+def test_g9_no_writer_where_every_rank_is_kept():
+    own = f"env: [{{name: {RANK}, value: mine}}]\ncommand: [/x]"
+    kept = inject(pcs(own), rank_from="EnvFile", on_conflict="Keep")
+    assert "initContainers" not in spec(kept.text)
+    assert "env-file-kubernetes" not in kept.codes
+    beside = inject(pcs(own, more=container("side", "command: [/x]")), rank_from="EnvFile", on_conflict="Keep")
+    assert [one["name"] for one in spec(beside.text)["initContainers"]] == ["modelplane-env"]
+
+
+def test_g9_the_writer_runs_as_the_first_container_does():
+    body = "securityContext:\n  runAsNonRoot: true\n  runAsUser: 1000\n  privileged: true\n"
+    body += "  seccompProfile: {type: RuntimeDefault}\n"
+    (writer,) = spec(inject(pcs(body), rank_from="EnvFile").text)["initContainers"]
+    assert writer["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "capabilities": {"drop": ["ALL"]},
+        "readOnlyRootFilesystem": True,
+        "runAsNonRoot": True,
+        "runAsUser": 1000,
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def test_g9_a_writer_that_was_edited_has_its_own_remedy():
+    text = inject(pcs(), rank_from="EnvFile").text
+    edited = text.replace("the pod index is no number", "no number")
+    assert edited != text
+    done = inject(edited, rank_from="EnvFile")
+    assert done.status == 1
+    assert "was edited; remove it" in done.only("env-file-name-taken").message

@@ -279,3 +279,20 @@ def test_l_a_container_without_a_name():
     text = manifest("containers:\n- image: i\n- args: [a]\n" + container("third", ""))
     done = inject(text)
     assert done.text.count(f"name: {ADDRESS}") == 3
+
+
+@pytest.mark.parametrize(
+    ("release", "env", "exclude", "told", "reason"),
+    [
+        ("0.3.0", "LWS_LEADER_ADDRESS", (), True, "it stays behind our entry, which is made of it"),
+        ("0.4.0", "LWS_LEADER_ADDRESS", (), False, "the webhook drops it"),
+        ("0.3.0", "LWS_GROUP_SIZE", (), False, "nothing of ours is made of it"),
+        ("0.3.0", "LWS_LEADER_ADDRESS", ("work",), False, "a container that is left alone"),
+    ],
+)
+def test_l1_a_template_that_sets_the_address_of_an_old_release(release, env, exclude, told, reason):
+    done = inject(lws(f"env: [{{name: A}}, {{name: {env}, value: a}}]"), lws=release, exclude=exclude)
+    assert ("reserved-env-name" in done.codes) == told, reason
+    if told:
+        found = done.only("reserved-env-name")
+        assert (found.severity, found.field[-11:]) == ("warning", "env[1].name")
