@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.contract.manifests import pcs
-from tests.contract.world import inject, run, settings
+from tests.contract.world import ADDRESS, RANK, inject, run, settings
 
 FILED = settings(rank_from="EnvFile", kubernetes="1.35.0")
 ARGS = "args: [$(MODELPLANE_RANK)]"
@@ -60,7 +61,27 @@ def test_a_volume_of_another_kind_in_place_of_ours():
     """With our writer still there: its file would lie where every pod of the node writes."""
     text = inject(pcs(ARGS), FILED).text
     done = run(text.replace("emptyDir: {}", "hostPath: {path: /x}"), FILED)
-    assert done.only("env-file-name-taken").field.endswith("volumes[0].name")
+    found = done.only("env-file-name-taken")
+    assert found.field.endswith("volumes[0].name")
+    assert text.splitlines()[found.at[0] - 1].endswith("- name: modelplane-env")
+    assert "volumes:" in text.splitlines()[found.at[0] - 2]
+
+
+def writer(name: str) -> str:
+    """The init container that a run puts in, as JSON, under another name."""
+    return json.dumps({**worker(inject(pcs(ARGS), FILED).text)["initContainers"][0], "name": name, "volumeMounts": []})
+
+
+def test_a_copy_of_the_writer_under_another_name_is_served():
+    done = run(pcs(ARGS, before=f"initContainers: [{writer('mine')}]"), FILED)
+    found = worker(done.text)["initContainers"]
+    names = [(c["name"], [entry["name"] for entry in c.get("env", ())][-2:]) for c in found]
+    assert names == [(NAME, []), ("mine", [ADDRESS, RANK])]
+
+
+def test_a_copy_of_the_writer_among_the_containers_has_a_name_that_is_taken():
+    done = run(pcs(ARGS, more=f"- {writer(NAME)}"), FILED)
+    assert done.only("env-file-name-taken").field.endswith("containers[1].name")
 
 
 def test_where_the_volume_stands_does_not_matter():
