@@ -191,6 +191,24 @@ ROWS = [
         "two that want different things: the template is copied, the leader's env stays an alias",
     ),
     (
+        "{x-n: &n , x-m: *n, group: {worker: &t {spec: {containers: [{env: *n}]}}, leader: *t}}",
+        [ANY, ANY],
+        ["n", "t"],
+        "the null behind an anchor stays, and what else refers to it",
+    ),
+    (
+        "{group: {worker: {spec: {containers: [{name: c, command: &n }]}}}, x-n: *n}",
+        [ANY],
+        ["n"],
+        "a null in whose place nothing comes",
+    ),
+    (
+        "{x-o: &o {k: v}, x-e: &e ENV, group: {worker: {spec: {containers: [{env: *e}]}}}, more: *o, last: [*e]}",
+        [ANY],
+        ["e", "o"],
+        "something else that stands above is left alone",
+    ),
+    (
         "{defs: &a [&b [*a]], group: {worker: {spec: {containers: [{name: c}]}}}, more: [*a, *b]}",
         None,
         ["a", "a", "b"],
