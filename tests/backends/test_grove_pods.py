@@ -138,7 +138,9 @@ def test_downward_api():
     assert pod.field("metadata.labels['grove.io/podclique']") == "pcs-1-gang-1-worker"
     assert pod.field("metadata.annotations['note']") == "b"
     assert pod.field("metadata.labels['grove.io/podclique-pod-index']") == "", "alpha.6 has no such label"
-    for path in ("metadata.name", "metadata.uid", "status.podIP", "metadata.labels['grove.io/podgang']"):
+    names = ("app.kubernetes.io/component", "grove.io/podgang", "grove.io/base-podgang", "grove.io/pod-template-hash")
+    labels = [f"metadata.labels['{name}']" for name in names]
+    for path in ("metadata.name", "metadata.uid", "status.podIP", *labels):
         assert pod.field(path) is None, "only the cluster knows"
 
 

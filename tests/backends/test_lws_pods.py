@@ -82,7 +82,8 @@ def test_labels_and_annotations():
     assert worker.field(f"metadata.labels['{prefix}worker-index']") == "1"
     assert worker.annotations == {prefix + "size": "3", prefix + "leader-name": "engine-1"}
     assert leader.field(f"metadata.annotations['{prefix}leader-name']") == ""
-    assert leader.field(f"metadata.labels['{prefix}group-key']") is None
+    for name in ("group-key", "template-revision-hash", "subgroup-index", "subgroup-key"):
+        assert leader.field(f"metadata.labels['{prefix}{name}']") is None, "only the cluster knows"
     assert leader.field("metadata.name") == "engine-1"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -65,6 +66,36 @@ def test_a_volume_of_another_kind_in_place_of_ours():
     assert found.field.endswith("volumes[0].name")
     assert text.splitlines()[found.at[0] - 1].endswith("- name: modelplane-env")
     assert "volumes:" in text.splitlines()[found.at[0] - 2]
+
+
+OURS = "volumes: [{name: modelplane-env, emptyDir: {}}]"
+
+
+@pytest.mark.parametrize(
+    ("entry", "volume", "taken", "reason"),
+    [
+        (RANK, NAME, False, "an earlier run's, whose writer was lost"),
+        (RANK, "other", True, "the rank comes from another file"),
+        ("MINE", NAME, True, "another variable comes from it"),
+    ],
+)
+def test_whose_a_volume_of_our_name_is(entry, volume, taken, reason):
+    source = f"valueFrom: {{fileKeyRef: {{volumeName: {volume}, path: env, key: MODELPLANE_RANK}}}}"
+    done = run(pcs(f"args: [a]\nenv: [{{name: {entry}, {source}}}]", before=OURS), FILED)
+    assert ("env-file-name-taken" in done.codes) == taken, reason
+
+
+def test_one_container_that_is_not_excluded_is_enough():
+    text = inject(pcs(ARGS, more="- {name: side, image: x}"), FILED._replace(exclude=("side",))).text
+    assert worker(text)["initContainers"][0]["name"] == NAME
+
+
+def test_a_writer_for_which_nobody_asks_any_more_takes_its_volume_along():
+    text = inject(pcs("command: [/engine]"), FILED).text
+    entry = re.compile(r" *- name: MODELPLANE_RANK\n *valueFrom:\n *fileKeyRef:\n(?: *\w+: \S+\n){3}")
+    left, count = entry.subn("", text)
+    assert count == 1
+    assert NAME not in run(left, settings()).text
 
 
 def writer(name: str) -> str:
