@@ -17,7 +17,10 @@ from tests.backends.clique_sets import workload
 if TYPE_CHECKING:
     from krmfn.backends.pods import Pod
 
-TEMPLATE = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "engine", "image": "x"}]}}
+TEMPLATE = {
+    "metadata": {"labels": {"a": "b"}, "annotations": {"note": "c"}},
+    "spec": {"containers": [{"name": "engine", "image": "x"}]},
+}
 
 
 def spec(size: int = 3, leader: bool = True, **others: Any) -> dict[str, Any]:
@@ -63,6 +66,24 @@ def test_a_size_of_1_has_no_workers():
     assert [pod.name for pod in all_pods(lws(size=1))] == ["engine-0", "engine-1"]
 
 
+@pytest.mark.parametrize(
+    ("fields", "count", "reason"),
+    [
+        ({"replicas": 2}, 2, "as stated"),
+        ({"replicas": 1}, 1, "one"),
+        ({"replicas": 0}, 0, "none are wanted"),
+        ({"replicas": None}, 1, "the default"),
+        ({"replicas": -1}, 1, "refused by the API server"),
+        ({"replicas": "many"}, 1, "no number"),
+        ({"replicas": [2]}, 1, "no scalar"),
+    ],
+)
+def test_copies(fields, count, reason):
+    found = workload(lws(**fields))
+    assert copies(found, read(found, DEFAULTS).gangs[0]) == count, reason
+    assert len(all_pods(lws(**fields))) == 3 * count, reason
+
+
 def test_many_replicas_are_not_counted_out():
     found = workload(lws(size=999_999_999))
     reading = read(found, DEFAULTS)
@@ -80,7 +101,7 @@ def test_labels_and_annotations():
         prefix + "worker-index": "0",
     }
     assert worker.field(f"metadata.labels['{prefix}worker-index']") == "1"
-    assert worker.annotations == {prefix + "size": "3", prefix + "leader-name": "engine-1"}
+    assert worker.annotations == {"note": "c", prefix + "size": "3", prefix + "leader-name": "engine-1"}
     assert leader.field(f"metadata.annotations['{prefix}leader-name']") == ""
     for name in ("group-key", "template-revision-hash", "subgroup-index", "subgroup-key"):
         assert leader.field(f"metadata.labels['{prefix}{name}']") is None, "only the cluster knows"

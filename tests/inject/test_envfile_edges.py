@@ -85,6 +85,14 @@ def test_whose_a_volume_of_our_name_is(entry, volume, taken, reason):
     assert ("env-file-name-taken" in done.codes) == taken, reason
 
 
+def test_a_file_that_nobody_writes():
+    """The volume is there, the writer was lost."""
+    source = "valueFrom: {fileKeyRef: {volumeName: modelplane-env, path: env, key: MODELPLANE_RANK}}"
+    text = pcs(f"args: [a]\nenv: [{{name: {RANK}, {source}}}]", before=OURS)
+    found = run(text, FILED._replace(mode="Validate")).only("injection-stale")
+    assert "no init container writes it" in found.message
+
+
 def test_one_container_that_is_not_excluded_is_enough():
     text = inject(pcs(ARGS, more="- {name: side, image: x}"), FILED._replace(exclude=("side",))).text
     assert worker(text)["initContainers"][0]["name"] == NAME
