@@ -7,9 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn import function
-from krmfn.files import is_broken, is_manifest, left_alone, read_files, shown_name
+from krmfn.files import Together, is_broken, is_manifest, left_alone, read_files, shown_name
 from krmfn.findings import ERROR, INFO, WARNING, Finding, Report
-from krmfn.host import settings_of
 from krmfn.kyaml.errors import InputError
 from krmfn.kyaml.resourcelist import read
 from krmfn.kyaml.results import SEVERITIES, clean
@@ -18,9 +17,8 @@ from krmfn.options import Parser, add_config, settings_from
 from krmfn.output import complain, is_terminal, put, say
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from krmfn.kyaml.resourcelist import Resource
     from krmfn.settings import Settings
 
 DESCRIPTION = """\
@@ -49,13 +47,6 @@ class Place(NamedTuple):
     file: str
     line: int
     column: int
-
-
-class _File(NamedTuple):
-    """A file that was read, and the codes that its settings ignore."""
-
-    name: str
-    ignore: Collection[str]
 
 
 class Checked(NamedTuple):
@@ -102,43 +93,28 @@ def check_files(paths: Sequence[str], settings: Settings | None, injected: bool)
 
     ``settings``: None for those that come with a list.
     """
-    whole = function.Outcome([], [], [], [])
-    items: list[Resource] = []
-    files: dict[int, _File] = {}
+    together = Together(settings, mode="Validate")
+    findings: list[Finding] = []
     unreadable: list[str] = []
     left: list[str] = []
     progress = _Progress()
     for (path, named), data in read_files(paths):
-        progress.step(len(files))
+        progress.step(len(together.files))
         try:
-            if not is_manifest(data) and not named:
-                continue
-            found = read(data, function.KINDS)
+            if is_manifest(data) or named:
+                findings += together.add(read(data, function.KINDS), shown_name(path))
         except InputError as error:
             if named:
                 unreadable.append(error.at(shown_name(path)))
             elif is_broken(data):
                 left.append(left_alone(path, error))
-            continue
-        name = shown_name(path)
-        own = settings_of(found, name) if settings is None else settings
-        files[id(found)] = _File(name, own.ignore)
-        before = len(whole.workloads)
-        for item in found.items:
-            whole.extend(function.inject_item(item, own._replace(mode="Validate")))
-        if settings is None:
-            whole.findings.extend(function.unused_rules(whole.workloads[before:], own))
-        items += found.items
     progress.done()
-    if settings is not None:
-        whole.findings.extend(function.unused_rules(whole.workloads, settings))
-    whole.findings.extend(function.bystanders(items, whole))
+    findings += together.rest()
     if injected:
-        whole.findings.extend(_not_injected(whole))
-    found_in = ((f, files[id(f.resource.owner)]) for f in whole.findings)
-    kept = (_place(f, file.name) for f, file in found_in if f.severity == ERROR or f.code not in file.ignore)
-    places = sorted(kept, key=lambda p: SEVERITIES.index(p.finding.severity))
-    return Checked(places, len(files), len(whole.workloads), unreadable, left)
+        findings += _not_injected(together.whole)
+    places = [_place(finding, together.name_of(finding)) for finding in findings]
+    places.sort(key=lambda place: SEVERITIES.index(place.finding.severity))
+    return Checked(places, len(together.files), len(together.whole.workloads), unreadable, left)
 
 
 def _not_injected(outcome: function.Outcome) -> Iterable[Finding]:

@@ -12,12 +12,13 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
+from krmfn import function
 from krmfn.function import KINDS
-from krmfn.host import process_with, settings_of
+from krmfn.host import settings_of
 from krmfn.kyaml.errors import InputError
 from krmfn.kyaml.resourcelist import BOM, read
 from krmfn.kyaml.results import clean
-from krmfn.kyaml.run import OK, answer, read_input
+from krmfn.kyaml.run import OK, UNREADABLE, answer, read_input
 from krmfn.kyaml.source import Source
 from krmfn.options import Parser, add_config, settings_from
 from krmfn.output import complain, put, say
@@ -25,7 +26,8 @@ from krmfn.output import complain, put, say
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from krmfn.kyaml.resourcelist import ResourceList
+    from krmfn.findings import Finding
+    from krmfn.kyaml.resourcelist import Resource, ResourceList
     from krmfn.kyaml.results import Result
     from krmfn.settings import Settings
 
@@ -166,36 +168,76 @@ def shown_name(path: str) -> str:
 def _run(paths: Sequence[str], settings: Settings | None) -> tuple[list[Done], int, int]:
     """Runs the function on each file: results, exit status, and how many files are no manifests.
 
-    ``settings``: None for those that come with a list.
+    ``settings``: None for those that come with a list. All that there is to say is said at the end, errors first.
     """
     done, status, others = [], OK, 0
+    lines: list[str] = []
+    together = Together(settings)
+
+    def process(name: str) -> Callable[[ResourceList], list[Result]]:
+        return lambda items: function.results(together.add(items, name))
+
     for (path, named), data in read_files(paths):
+        name = shown_name(path)
         try:
             if not is_manifest(data):
                 others += 1
                 continue
         except InputError as error:
             if named:
-                status = max(status, complain([error.at(shown_name(path))]))
+                status = UNREADABLE
+                lines.append(f"[error] {error.at(name)}")
             elif is_broken(data):
-                say(left_alone(path, error))
+                lines.append(left_alone(path, error))
             else:
                 others += 1
             continue
-        name = shown_name(path)
-        reply = answer(data, _process(settings, name), KINDS, name, file=True)
-        say(*reply.errors)
+        reply = answer(data, process(name), KINDS, name, file=True)
+        lines += reply.errors
         status = max(status, reply.status)
         if reply.status == 0:
             done.append(Done(path, data, b"".join(reply.out)))
+    rest = together.rest()
+    lines += [one.line(together.name_of(about)) for about, one in zip(rest, function.results(rest), strict=True)]
+    say(*sorted(lines, key=lambda line: not line.startswith("[error]")))
     return done, status, others
 
 
-def _process(settings: Settings | None, name: str) -> Callable[[ResourceList], list[Result]]:
-    def run(items: ResourceList) -> list[Result]:
-        return process_with(settings_of(items, name) if settings is None else settings)(items)
+class Together:
+    """The function on one file after the other, and what only all of them tell: a ConfigMap may be in another file.
 
-    return run
+    ``settings``: None for those that come with a list. ``mode`` takes the place of theirs.
+    """
+
+    def __init__(self, settings: Settings | None, mode: str | None = None) -> None:
+        self.settings = settings
+        self.mode = mode
+        self.whole = function.Outcome([], [], [], [])
+        self.items: list[Resource] = []
+        self.files: dict[int, tuple[str, Settings]] = {}
+
+    def add(self, items: ResourceList, name: str) -> list[Finding]:
+        """Runs the function on a file called ``name``: what it tells by itself. Raises BadConfig."""
+        own = settings_of(items, name) if self.settings is None else self.settings
+        own = own if self.mode is None else own._replace(mode=self.mode)
+        found = function.inject_alone(items, own)
+        if self.settings is None:
+            found.findings.extend(function.unused_rules(found.workloads, own))
+        self.files[id(items)] = name, own
+        self.items += items.items
+        self.whole.extend(found)
+        return function.told(found, own).findings
+
+    def rest(self) -> list[Finding]:
+        """What concerns several files, once all were added."""
+        found = function.bystanders(self.items, self.whole)
+        if self.settings is not None:
+            found += function.unused_rules(self.whole.workloads, self.settings)
+        return [one for one in found if one.code not in self.files[id(one.resource.owner)][1].ignore]
+
+    def name_of(self, finding: Finding) -> str:
+        """The file that a finding is about."""
+        return self.files[id(finding.resource.owner)][0]
 
 
 def _print(done: list[Done], diff: bool) -> int:

@@ -60,12 +60,23 @@ def inject(items: ResourceList, settings: Settings) -> Outcome:
 
     ``mode: Validate`` plans nothing, and tells what is wrong with what was injected before.
     """
+    whole = inject_alone(items, settings)
+    whole.findings.extend([*unused_rules(whole.workloads, settings), *bystanders(items.items, whole)])
+    return told(whole, settings)
+
+
+def inject_alone(items: ResourceList, settings: Settings) -> Outcome:
+    """As ``inject``, without what depends on items of other lists, and without regard to what is to be told."""
     whole = Outcome([], [], [], [])
     for item in items.items:
         whole.extend(inject_item(item, settings))
-    whole.findings.extend([*unused_rules(whole.workloads, settings), *bystanders(items.items, whole)])
-    silent = (*settings.ignore, "injected") if whole.failed else settings.ignore  # an error keeps all as it was
-    return whole._replace(findings=[f for f in whole.findings if f.severity == ERROR or f.code not in silent])
+    return whole
+
+
+def told(outcome: Outcome, settings: Settings) -> Outcome:
+    """Without the findings that nobody wants to hear of."""
+    silent = (*settings.ignore, "injected") if outcome.failed else settings.ignore  # an error keeps all as it was
+    return outcome._replace(findings=[f for f in outcome.findings if f.severity == ERROR or f.code not in silent])
 
 
 def unused_rules(found: list[Workload], settings: Settings) -> list[Finding]:

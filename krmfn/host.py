@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krmfn import function
 from krmfn.findings import CODES, ERROR
-from krmfn.kyaml.access import annotations_of, get, path_to, to_data, walk
+from krmfn.kyaml.access import annotations_of, get, is_null, path_to, to_data, walk
 from krmfn.kyaml.errors import InputError, Malformed
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.run import BadConfig, filter_main
@@ -60,11 +60,12 @@ def settings_in(data: bytes, name: str) -> Settings:
         raise BadConfig([f"{name}: not UTF-8: save it as UTF-8"]) from None
     except InputError as error:
         raise BadConfig([error.at(name)]) from None
-    if len(source.roots) > 1:
-        raise BadConfig([f"{name}:{source.place(source.roots[1].start)[0]}: more than one document: keep one of them"])
-    if not source.roots:
+    roots = [root for root in source.roots if not is_null(root)]
+    if len(roots) > 1:
+        raise BadConfig([f"{name}:{source.place(roots[1].start)[0]}: more than one document: keep one of them"])
+    if not roots:
         return DEFAULTS
-    return load_settings(source.roots[0], lambda at: f"{name}:{source.place(at.start)[0]}")
+    return load_settings(roots[0], lambda at: f"{name}:{source.place(at.start)[0]}")
 
 
 def load_settings(node: Node, place: Callable[[Node], str]) -> Settings:

@@ -80,6 +80,7 @@ def test_a_plugin_runs_only_where_kustomize_says_so(tmp_path):
         (b"a: \xff", "c.yaml: not UTF-8", "no text"),
         (b"a: [", "c.yaml:1: not YAML: ", "no YAML"),
         (f"{HEAD}---\n{HEAD}".encode(), "c.yaml:4: more than one document", "which one is meant?"),
+        (f"---\n{HEAD}---\n---\n{HEAD}".encode(), "c.yaml:6: more than one document", "empty ones do not count"),
         (
             f"{HEAD}spec: {{mode: Inject, mode: Inject}}".encode(),
             "c.yaml:3: spec.mode: the key 'mode' stands twice",

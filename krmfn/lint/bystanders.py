@@ -6,12 +6,14 @@ import re
 
 from krmfn.findings import Report
 from krmfn.gang import ADDRESS, PREFIX, RANK
+from krmfn.kubelet import mentions
 from krmfn.kyaml.access import annotations_of, deref, get, key_text, text
 from krmfn.kyaml.errors import InputError, Malformed
 from krmfn.kyaml.record import TYPE_CHECKING
 from krmfn.kyaml.resourcelist import ref_of
 from krmfn.kyaml.tree import Mapping, Scalar, Sequence
 from krmfn.lint.texts import listed
+from krmfn.workloads import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from krmfn.workloads import Workload
 
 _REFERENCE = r"(?<!\$)\$\((MODELPLANE_[A-Za-z0-9_]+)\)"
-_ANY_REFERENCE = rf"(?<!\$)\$(?:\(({ADDRESS}|{RANK})\)|\{{({ADDRESS}|{RANK})\b|({ADDRESS}|{RANK})\b)"
+_NAME = rf"(?<![A-Za-z0-9_]){PREFIX}[A-Za-z0-9_]+"
 
 # Items that hold text about workloads, but are none: what becomes of the text is decided elsewhere.
 _NO_WORKLOADS = frozenset(
@@ -93,7 +95,7 @@ def _children(node: Node, path: str) -> list[tuple[Node, str]]:
 
 def _config_map(node: Mapping, path: str, uses: _Use, report: Report) -> None:
     """``$(NAME)`` in a ConfigMap that a gang mounts or takes its environment from: the kubelet expands no data."""
-    keys = uses.get((report.ref.namespace, report.ref.name), {})
+    keys = _keys_in_use(uses, report.ref.namespace, report.ref.name)
     data = get(node, "data")
     for key, value in data.entries if keys and isinstance(data, Mapping) else ():
         name = key_text(key) or ""
@@ -117,6 +119,15 @@ def _config_map(node: Mapping, path: str, uses: _Use, report: Report) -> None:
         report.add(
             "configmap-reference", message, field, at if at >= 0 else value.start, f"$({first})", f"${{{first}}}"
         )
+
+
+def _keys_in_use(uses: _Use, namespace: str, name: str) -> dict[str | None, str]:
+    """The keys of a ConfigMap that are used; who does not state a namespace may be put into the other's."""
+    keys: dict[str | None, str] = {}
+    for (other, used), found in uses.items():
+        if used == name and (other == namespace or not other or not namespace):
+            keys |= found
+    return keys
 
 
 def _is_comment(shown: str, at: int) -> bool:
@@ -154,29 +165,41 @@ def _part(data: Any, key: str) -> dict[str, Any]:
 
 
 def _workload(node: Mapping, path: str, report: Report) -> None:
-    """A reference to one of our variables in what looks like a container of an object that is none of ours."""
+    """A mention of one of our variables in what looks like a container of an object that is none of ours."""
     if report.ref.kind in _NO_WORKLOADS or annotations_of(node).get(_LOCAL, "false") != "false":
         return
-    names: dict[str, None] = {}
-    first = None
-    defined: set[str] = set()
+    places: dict[str, tuple[Scalar, str]] = {}
+    elsewhere: set[str] = set()  # names that may come from somewhere else
     for value, where in _scalars(node, path):
         if where.endswith(".name"):  # an env entry of the user's own
-            defined.add(value.value)
-        found = re.finditer(_ANY_REFERENCE, value.value) if PREFIX in value.value else ()
-        for match in found if re.search(_POD_KEYS, where) else ():
-            names[match[1] or match[2] or match[3]] = None
-            first = first or (value, where, match[0])
-    missing = [name for name in names if name not in defined]
-    if not missing or first is None:
+            elsewhere.add(value.value)
+        elif PREFIX in value.value and re.search(_POD_KEYS, where):
+            for name in _mentioned(value.value):
+                places.setdefault(name, (value, where))
+    if "envFrom" in report.resource.source.text[node.start : node.end]:
+        elsewhere.update(name for name in places if name not in (ADDRESS, RANK))
+    missing = [name for name in places if name not in elsewhere]
+    if not missing:
         return
-    value, where, written = first
-    message = (
-        f"nothing sets {listed(missing)} here, because the function serves LeaderWorkerSet, DisaggregatedSet and "
-        "PodCliqueSet only; make it one of them, or take the reference out"
-    )
-    at = report.resource.source.text.find(written, value.start, value.end)
-    report.add("unserved-mention", message, where, at if at >= 0 else value.start, written)
+    value, where = places[missing[0]]
+    message = f"nothing sets {listed(missing)} here, because {_why(report)}, or take the mention out"
+    at = report.resource.source.text.find(missing[0], value.start, value.end)
+    report.add("unserved-mention", message, where, at if at >= 0 else value.start, missing[0])
+
+
+def _mentioned(shown: str) -> Iterator[str]:
+    """Our two names wherever they stand, and what a reference takes for another one of ours."""
+    for match in re.finditer(_NAME, shown):
+        name = match[0]
+        if mentions(shown, (name,)) and (name in (ADDRESS, RANK) or shown[: match.start()].endswith(("$(", "${"))):
+            yield name
+
+
+def _why(report: Report) -> str:
+    served = KINDS.get(report.ref.kind)
+    if served is not None and served != report.ref.api_version:
+        return f"the function knows {report.ref.kind} of {served} only; state that apiVersion, if the cluster has it"
+    return "the function serves LeaderWorkerSet, DisaggregatedSet and PodCliqueSet only; make it one of them"
 
 
 def _scalars(root: Mapping, path: str) -> Iterator[tuple[Scalar, str]]:

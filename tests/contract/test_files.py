@@ -428,3 +428,47 @@ def test_a_configuration_holds_for_all_files(tmp_path):
     done = krmfn(tmp_path, "--config", "c.txt", "a.yaml", "b.yaml")
     for document in done.stdout.decode().split("---\n")[1:]:
         assert envs(document) == envs(inject(lws(""), lws="0.5.0").text)
+
+
+# -- several files together
+
+
+ROLES = """\
+apiVersion: fn.modelplane.ai/v1alpha1
+kind: ModelplaneEnv
+spec:
+  grove:
+    roles:
+    - {podCliqueSet: one, clique: worker, role: worker}
+    - {podCliqueSet: two, clique: worker, role: worker}
+    - {podCliqueSet: three, clique: worker, role: worker}
+"""
+
+
+def test_rules_are_held_against_all_files(tmp_path):
+    write(tmp_path, {"roles": ROLES, "m/1.yaml": pcs(name="one"), "m/2.yaml": pcs(name="two")})
+    done = krmfn(tmp_path, "--config", "roles", "m")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("[warning] m/1.yaml:")
+    assert "grove.roles[2]" in line
+    assert "[role-rule-unused]" in line
+
+
+def test_a_configmap_in_another_file_is_seen(tmp_path):
+    scripts = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: s}\ndata: {run: 'x $(MODELPLANE_RANK)'}\n"
+    uses = "envFrom: [{configMapRef: {name: s}}]"
+    write(tmp_path, {"a.yaml": scripts, "b.yaml": lws(uses)})
+    done = krmfn(tmp_path, ".")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("[warning] ./a.yaml:4:")
+    assert "[configmap-reference]" in line
+    quiet = "apiVersion: fn.modelplane.ai/v1alpha1\nkind: ModelplaneEnv\nspec: {ignore: [configmap-reference]}\n"
+    write(tmp_path, {"quiet": quiet})
+    assert krmfn(tmp_path, "--config", "quiet", ".").stderr == ""
+
+
+def test_R4_the_worst_comes_first_whatever_file_it_is_in(tmp_path):
+    doubtful = lws("command: [serve all]")
+    write(tmp_path, {"a.yaml": doubtful, "b.yaml": BROKEN, "c.yaml": doubtful})
+    lines = krmfn(tmp_path, ".").stderr.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["[error] ./b.yaml", "[warning] ./a.yaml", "[warning] ./c.yaml"]

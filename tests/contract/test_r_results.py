@@ -127,7 +127,7 @@ def test_r1_nothing_is_told_as_injected_where_an_error_keeps_it_out():
 def test_r4_a_line_says_what_an_object_lacks_and_its_namespace():
     text = "apiVersion: v1\nkind: {}\nspec: {{containers: [{{command: [serve, $(MODELPLANE_RANK)]}}]}}\n"
     (line,) = run(text.format('""'), settings()).errors
-    assert line.startswith("[warning] stdin:3:39: (no kind) (no name): spec.containers[0].command[1]: nothing sets")
+    assert line.startswith("[warning] stdin:3:41: (no kind) (no name): spec.containers[0].command[1]: nothing sets")
     (line,) = run(text.format("Pod\nmetadata: {name: a, namespace: b}"), settings()).errors
     assert line.startswith("[warning] stdin:4:39: Pod b/a: spec.containers[0].command[1]: nothing sets")
 

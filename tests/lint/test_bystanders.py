@@ -73,7 +73,6 @@ def test_r2_configmap_reference(text, field, reason):
         (config_map("scripts", "serve $$(MODELPLANE_RANK)"), "escaped"),
         (config_map("scripts", "serve $(MODELPLANE_RANK)", "Makefile"), "make's own form of a variable"),
         (config_map("other", "serve $(MODELPLANE_RANK)"), "no gang uses it"),
-        (config_map("scripts", "serve $(MODELPLANE_RANK)", namespace="elsewhere"), "of the same name elsewhere"),
         (config_map("parts", "serve $(MODELPLANE_RANK)", "not-k"), "a key that is not mounted"),
         (config_map("scripts", "serve $(hostname) $(RANK)"), "not ours"),
     ],
@@ -103,6 +102,12 @@ NESTED_LWS = (
         ),
         (other("Pod", POD % "'${MODELPLANE_RANK:-0}'", "v1"), "spec.containers[0].command[1]", "braces"),
         (other("Pod", POD % "$MODELPLANE_LEADER_ADDRESS", "v1"), "spec.containers[0].command[1]", "a dollar sign"),
+        (
+            other("Pod", POD % "'import os; print(os.environ[\"MODELPLANE_RANK\"])'", "v1"),
+            "spec.containers[0].command[1]",
+            "no reference, but a program reads it",
+        ),
+        (other("Pod", POD % "$(MODELPLANE_RANKS)", "v1"), "spec.containers[0].command[1]", "a name that nothing sets"),
         (
             other("RayCluster", "{headGroupSpec: {rayStartParams: {node-rank: $(MODELPLANE_RANK)}}}", "ray.io/v1"),
             "spec.headGroupSpec.rayStartParams.node-rank",
@@ -147,8 +152,12 @@ def test_r2_unserved_mention(text, field, reason):
         (other("Pod", "{}", "v1", ", annotations: {last: '{args: [$(MODELPLANE_RANK)]}'}"), "an annotation"),
         (other("Pod", "{}\nstatus: %s" % (POD % "$(MODELPLANE_RANK)"), "v1"), "what a cluster says about it"),
         (other("Pod", POD % "$$(MODELPLANE_RANK)", "v1"), "escaped"),
-        (other("Pod", POD % "$(MODELPLANE_RANKS)", "v1"), "another name"),
-        (other("Pod", POD % "MODELPLANE_RANK", "v1"), "no reference"),
+        (other("Pod", POD % "XMODELPLANE_RANK", "v1"), "a longer name"),
+        (other("Pod", POD % "MODELPLANE_RANKS", "v1"), "another name, and no reference"),
+        (
+            other("Pod", "{containers: [{envFrom: [{configMapRef: {name: a}}], args: [$(MODELPLANE_URL)]}]}", "v1"),
+            "another name, which may come from a ConfigMap",
+        ),
         (other("Hazard", "{text: 'serve $(MODELPLANE_RANK)'}", "example.com/v1"), "no container is near"),
         (other("ModelplaneEnv", "{args: [$(MODELPLANE_RANK)]}", "fn.modelplane.ai/v1alpha1"), "a functionConfig"),
         (
@@ -166,6 +175,31 @@ def test_r2_unserved_mention(text, field, reason):
 )
 def test_r2_unserved_mention_not_flagged(text, reason):
     assert codes(beside(text)) == [], reason
+
+
+def test_r2_an_apiversion_that_is_not_served_is_named():
+    (found,) = beside(other("LeaderWorkerSet", POD % "$(MODELPLANE_RANK)", "leaderworkerset.x-k8s.io/v2"))
+    assert "knows LeaderWorkerSet of leaderworkerset.x-k8s.io/v1 only" in found.message
+
+
+@pytest.mark.parametrize(
+    ("gang", "item", "told", "reason"),
+    [
+        ("", "prod", True, "the workload may be put into the ConfigMap's"),
+        ("prod", "", True, "the ConfigMap into the workload's"),
+        ("prod", "prod", True, "the same"),
+        ("prod", "test", False, "another"),
+    ],
+)
+def test_r2_configmaps_of_a_namespace(gang, item, told, reason):
+    text = (GANG + config_map("scripts", "serve $(MODELPLANE_RANK)", namespace=item)).replace(
+        "{name: w}", f"{{name: w, namespace: {gang}}}"
+    )
+    items = read(text.encode(), workloads.ITEM_KINDS).items
+    found = [workload for one in items for workload in workloads.find(one)]
+    reading = backends.read(found[0], DEFAULTS)
+    gangs = [(found[0], member.template) for each in reading.gangs for member in each.members]
+    assert codes(check_bystanders(items, gangs, found)) == (["configmap-reference"] if told else []), reason
 
 
 def test_bystanders_that_do_not_mention_us_are_not_parsed():
