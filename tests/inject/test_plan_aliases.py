@@ -214,6 +214,12 @@ ROWS = [
         ["a", "a", "b"],
         "an alias inside what it stands for, which is no business of ours",
     ),
+    (
+        "{? [&e ENV] : v, ? [&f x] : *f, group: {worker: {spec: {containers: [{env: *e}]}}}}",
+        None,
+        ["f"],
+        "keys that are lists: what is written in one stays, too",
+    ),
 ]
 
 
