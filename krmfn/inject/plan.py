@@ -44,7 +44,7 @@ class Site(NamedTuple):
     @property
     def identity(self) -> tuple[int, str]:
         """Equal for two sites that are the same text."""
-        return id(self.text), "" if isinstance(self.text, Sequence) else self.key
+        return id(self.text), self.key
 
 
 class Plan:

@@ -209,6 +209,18 @@ ROWS = [
         "something else that stands above is left alone",
     ),
     (
+        "{x-a: {b: &e ENV}, more: [*e], group: {worker: {spec: {containers: [{env: *e}, {env: *e}]}}}}",
+        [ANY, ANY],
+        ["e", "e"],
+        "an extension key holds it further down",
+    ),
+    (
+        "{x-t: &t {spec: {containers: [{env: &n }]}}, group: {worker: *t}, x-n: *n}",
+        [ANY],
+        ["t"],
+        "an anchor on null that goes, in a template that an extension key holds",
+    ),
+    (
         "{defs: &a [&b [*a]], group: {worker: {spec: {containers: [{name: c}]}}}, more: [*a, *b]}",
         None,
         ["a", "a", "b"],
