@@ -140,6 +140,7 @@ def test_downward_api():
     assert pod.field("metadata.labels['grove.io/podclique-pod-index']") == "", "alpha.6 has no such label"
     names = ("app.kubernetes.io/component", "grove.io/podgang", "grove.io/base-podgang", "grove.io/pod-template-hash")
     labels = [f"metadata.labels['{name}']" for name in names]
+    assert pod.field("metadata.labels['grove.io/podclique") is None, "no path"
     for path in ("metadata.name", "metadata.uid", "status.podIP", *labels):
         assert pod.field(path) is None, "only the cluster knows"
 
