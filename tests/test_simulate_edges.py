@@ -163,6 +163,7 @@ def test_an_image_that_is_not_stated():
     assert {one.argv[0] for one in seen(text)} == {"<entrypoint>"}
 
 
+@pytest.mark.parametrize("name", ["GROVE_PCSG_NAME", "GROVE_PCSG_TEMPLATE_NUM_PODS", "GROVE_PCSG_INDEX"])
 @pytest.mark.parametrize(
     ("group", "version", "refused", "reason"),
     [
@@ -171,7 +172,7 @@ def test_an_image_that_is_not_stated():
         ("", "v0.1.0-alpha.8", False, "in no scaling group Grove adds none"),
     ],
 )
-def test_a_variable_of_groves_in_the_template(group, version, refused, reason):
-    text = pcs("command: [/engine]\nenv: [{name: GROVE_PCSG_INDEX, value: a}]", group=group)
-    why = "does not start: the PodClique is refused, Grove adds a second GROVE_PCSG_INDEX to its env"
+def test_a_variable_of_groves_in_the_template(name, group, version, refused, reason):
+    text = pcs(f"command: [/engine]\nenv: [{{name: {name}, value: a}}]", group=group)
+    why = f"does not start: the PodClique is refused, Grove adds a second {name} to its env"
     assert problems(text, version=version) == [why] * refused, reason
