@@ -285,3 +285,15 @@ def test_p8_an_empty_env_of_the_users_stays(worker, reason):
     off = settings(grove=A8, roles=ROLES["none"])
     assert run(text, off).text == text
     assert run(inject(text, grove=A8).text, off).text == text, reason
+
+
+def test_p8_a_users_command_right_behind_the_name_stays():
+    """There, in block style, stands what ``prelude.entrypoints`` supplies; but these are other words."""
+    worker = "- name: work\n            command:\n            - /engine\n            image: e\n"
+    worker += "            env:\n            - name: MINE\n              value: x\n"
+    text = re.sub(r"- name: work\n(?: {12}.*\n)+", worker, pcs())
+    assert worker in text
+    several = {name: chosen._replace(entrypoints=(Entrypoint("*", ("/other",)),)) for name, chosen in GROVE.items()}
+    assert pairs(text, several) == []
+    off = settings(grove=A8, roles=ROLES["none"])
+    assert run(inject(text, grove=A8).text, off).text == text
