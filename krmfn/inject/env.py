@@ -9,7 +9,7 @@ from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.podspec import Container, EnvVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from krmfn.findings import Report
@@ -36,6 +36,7 @@ class _Choice(NamedTuple):
     keep: int | None
     drop: tuple[int, ...]
     new: dict[str, Any] | None
+    form: int | None  # the first of those that go that is in a form of the function's
     ours: bool  # what stays or comes in is in the member's own form
     theirs: bool  # what stays is the user's own definition
     stale: dict[int, str]  # entries of an earlier run that are wrong here, with the reason
@@ -53,22 +54,25 @@ def plan_env(
     address = _choose(container, ADDRESS, wanted, judge, keep_own, report)
     ranked = _choose(container, RANK, rank, judge, keep_own, report)
     gone = {*address.drop, *ranked.drop}
+    run = _leading(container, member)
+    swap = dict(_swaps(container, member, (address, ranked), gone, run))
     chosen = [(choice.keep, choice.theirs) for choice in (address, ranked)]
     late = [i for i, theirs in chosen if i is not None and _too_late(container, member, i, theirs, gone)]
     helpers = member.address.helpers if address.ours else ()
     kept, old = _helpers(container, member, helpers, report)
-    before = -1 if address.keep in late or address.keep is None else address.keep
+    at = address.form if address.form in swap else address.keep  # where the address will stand, if not in front
+    before = -1 if at in late or at is None else at
     late += [index for index in kept.values() if index > before]
-    drop = (*gone, *old)
+    drop = tuple(index for index in (*gone, *old) if index not in swap)
     want: list[tuple[int | None, dict[str, Any] | None]] = [
         (kept.get(helper.name), helper.entry()) for helper in helpers
     ]
     order = (ranked, address) if _is_made_of_rank(container, address) else (address, ranked)
-    want += [(c.keep, c.new) for c in order if c.keep is not None or c.new is not None]
-    if not drop and not late and all(index is not None for index, _ in want):
+    want += [(c.keep, c.new) for c in order if c.form not in swap and (c.keep is not None or c.new is not None)]
+    if not drop and not late and not swap and all(index is not None for index, _ in want):
         change = ListEdit()
     else:
-        change = ListEdit(tuple(_front(container, member, want, late)), drop)
+        change = ListEdit(tuple(_front(want, late, run)), drop, swap=tuple(swap.items()))
     broken = address.stale | ranked.stale
     broken |= {i: "it stands behind an entry that refers to it" for i in late if (i, True) not in chosen}
     missing = [helper.name for helper in helpers if helper.name not in kept]
@@ -83,12 +87,28 @@ def _is_made_of_rank(container: Container, address: _Choice) -> bool:
     return any(reference.name == RANK for reference in references(value or ""))
 
 
-def _front(
-    container: Container, member: Member, want: list[tuple[int | None, dict[str, Any] | None]], late: list[int]
-) -> Iterator[Any]:
-    """Contract E1: what is new, too late, or stands in front already, in the contract's order."""
+def _leading(container: Container, member: Member) -> int:
+    """How many entries in front have names of ours."""
     ours = {ADDRESS, RANK, *(helper.name for helper in member.helpers)}
-    run = next((i for i, entry in enumerate(container.env) if entry.name not in ours), len(container.env))
+    return next((i for i, entry in enumerate(container.env) if entry.name not in ours), len(container.env))
+
+
+def _swaps(
+    container: Container, member: Member, choices: Iterable[_Choice], gone: set[int], run: int
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A form of ours behind entries of the user's gives way to the right one in its place, if that is not too late.
+
+    So a switch of settings, and back, changes as little as it can (contract T4, P8).
+    """
+    for choice in choices:
+        at = choice.form
+        if choice.new is None or at is None or at < run or _too_late(container, member, at, False, gone):
+            continue
+        yield at, choice.new
+
+
+def _front(want: list[tuple[int | None, dict[str, Any] | None]], late: list[int], run: int) -> Iterator[Any]:
+    """Contract E1: what is new, too late, or stands in front already (``run``), in the contract's order."""
     for index, data in want:
         if index is None:
             yield data
@@ -109,7 +129,8 @@ def _choose(
     ours = wanted is not None and (keep is None or container.env[keep].value == wanted.get("value"))
     stale = {i: verdict.note for i, verdict in verdicts.items() if verdict is not None and verdict.stale}
     drop = tuple(i for i in verdicts if i != keep)
-    return _Choice(keep, drop, wanted if keep is None else None, ours, keep in own, stale)
+    form = next((i for i in drop if verdicts[i] is not None), None)
+    return _Choice(keep, drop, wanted if keep is None else None, form, ours, keep in own, stale)
 
 
 def _verdict(entry: EnvVar, judge: Judge) -> Own | None:
@@ -209,6 +230,7 @@ def _helpers(
 
 def _after(container: Container, change: ListEdit) -> list[EnvVar]:
     """The entries as they will stand."""
-    gone = set(change.gone)
+    gone, swap = set(change.gone), dict(change.swap)
     front = [container.env[part.index] if isinstance(part, Move) else as_entry(part) for part in change.front]
-    return [*front, *(entry for i, entry in enumerate(container.env) if i not in gone)]
+    rest = (as_entry(swap[i]) if i in swap else entry for i, entry in enumerate(container.env) if i not in gone)
+    return [*front, *rest]

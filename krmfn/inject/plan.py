@@ -109,7 +109,7 @@ class Plan:
             if site.slot is None or site.change == NOTHING:
                 continue
             if isinstance(site.text, Sequence):
-                gone.update(id(part) for index in site.change.drop for part in walk(site.text.items[index]))
+                gone.update(id(part) for index in site.change.lost for part in walk(site.text.items[index]))
             elif not site.trail or site.trail[-1].target is not site.slot.value:  # written in the pair itself
                 gone.add(id(site.slot.value))
         return next((a for a in source.aliases if id(a.target) in gone), None)

@@ -34,6 +34,7 @@ class Move(NamedTuple):
 class ListEdit(NamedTuple):
     """A change of one list: what comes to the front, data or ``Move``, and the indices of entries taken out.
 
+    ``swap``: indices of entries in whose place data comes.
     ``with_key``: a list in flow style that loses its last entry goes with its key, as one in block style does.
     ``marked``: if the key has to be made in flow style, the list gets blanks inside its brackets, and such a list
     goes with its key, so that what was made by one edit can be undone by another.
@@ -43,6 +44,12 @@ class ListEdit(NamedTuple):
     drop: tuple[int, ...] = ()
     with_key: bool = False
     marked: bool = False
+    swap: tuple[tuple[int, Any], ...] = ()
+
+    @property
+    def lost(self) -> tuple[int, ...]:
+        """The indices of the entries whose text is in the list no more."""
+        return (*self.drop, *(index for index, _ in self.swap))
 
     @property
     def gone(self) -> tuple[int, ...]:
@@ -75,6 +82,8 @@ def edit_list(source: Source, mapping: Mapping, key: str, pair: tuple[Node, Node
     elif value.flow:
         front = [_flow_text(source, value, part) for part in change.front]
         flow.edit_entries(source, value, front, set(change.gone))
+        for index, data in change.swap:
+            source.edit(value.items[index].start, value.items[index].end, _flow_text(source, value, data))
     else:
         _Block(source, value).apply(change)
 
@@ -84,10 +93,11 @@ def _check_anchors(source: Source, node: Sequence, change: ListEdit) -> None:
 
     An entry that moves up still stands before the aliases to it, but maybe before another anchor of its name, too.
     """
-    anchored = {id(part): part for index in change.gone for part in walk(node.items[index]) if part.anchor is not None}
+    going = {*change.gone, *change.lost}
+    anchored = {id(part): part for index in going for part in walk(node.items[index]) if part.anchor is not None}
     if not anchored:
         return
-    dropped = {id(part) for index in change.drop for part in walk(node.items[index])}
+    dropped = {id(part) for index in change.lost for part in walk(node.items[index])}
     names = {part.anchor for part in anchored.values()}
     for part in (part for root in source.roots for part in walk(root)):
         used = isinstance(part, Alias) and id(part.target) in dropped and id(part) not in dropped
@@ -172,6 +182,9 @@ class _Block:
         spans = {**{index: self.lines(index) for index in change.drop}, **moves}
         for span in spans.values():
             source.edit(span.start, span.end, "")
+        for index, data in change.swap:
+            start, end = self.lines(index)
+            source.edit(start, end, "".join(line + newline for line in emit.list_lines([data], self.indent)))
         parts = [Part(item, *(spans.get(i) or self.lines(i)), i in spans) for i, item in enumerate(self.node.items)]
         keep_apart(source, parts, self.indent, above, at)
 

@@ -297,3 +297,27 @@ def test_p8_a_users_command_right_behind_the_name_stays():
     assert pairs(text, several) == []
     off = settings(grove=A8, roles=ROLES["none"])
     assert run(inject(text, grove=A8).text, off).text == text
+
+
+LATE = {
+    "a rank": 'env: [{name: A, value: a}, {name: MODELPLANE_RANK, value: "1"}]',
+    "in block style": "env:\n- name: A\n  value: a\n# about the rank\n"
+    '- name: MODELPLANE_RANK\n  value: "1"\n- name: B\n',
+    "an address": f"env: [{{name: A, value: a}}, {{name: {ADDRESS}, value: {OWN}}}, {{name: B}}]",
+    "both": f'env: [{{name: A}}, {{name: {RANK}, value: "1"}}, {{name: {ADDRESS}, value: {OWN}}}]',
+    "one that is used before": f'env: [{{name: A, value: $({RANK})}}, {{name: {RANK}, value: "1"}}, {{name: B}}]',
+}
+
+
+@pytest.mark.parametrize("body", LATE)
+@pytest.mark.parametrize("pods", [1, 3])
+def test_p8_forms_of_ours_behind_the_users_entries(body, pods):
+    text = pcs(f"command: [/engine, {MENTION}]\n{LATE[body]}", pods=pods)
+    assert pairs(text, GROVE) == []
+
+
+def test_t4_a_form_of_ours_gives_way_in_its_place():
+    text = pcs(f"command: [/engine]\n{LATE['in block style']}", pods=1)
+    done = inject(text, grove=A14)
+    before, after = (shown.partition("            - name: A\n")[2] for shown in (text, done.text))
+    assert after == before.replace('value: "1"', "value: $(GROVE_PCSG_POD_INDEX)")

@@ -226,6 +226,26 @@ def test_front(before, after, reason):
             "nor can a blank line below a scalar that does not keep them",
         ),
         (
+            "c:\n  env:\n    - a # a\n    # b\n    - k: b # b\n      l: c\n\n    - c\n",
+            ListEdit(("x",), swap=((1, {"o": "1"}),)),
+            'c:\n  env:\n    - x\n    - a # a\n    # b\n    - o: "1"\n\n    - c\n',
+            "an entry comes in another one's place",
+        ),
+        (
+            "c:\n  env:\n  - a\n  - b",
+            ListEdit(swap=((1, "x"),)),
+            "c:\n  env:\n  - a\n  - x\n",
+            "at the end of the text",
+        ),
+        ("c: {env: [a, {k: b}]}\n", ListEdit(("x",), swap=((0, "z"),)), "c: {env: [x, z, {k: b}]}\n", "in flow style"),
+        ('{"c": {"env": ["a"]}}', ListEdit(swap=((0, {"n": "y"}),)), '{"c": {"env": [{"n": "y"}]}}', "in JSON"),
+        (
+            "c:\n  env:\n  - &a b\nd: *a\n",
+            ListEdit(swap=((0, "x"),)),
+            None,
+            "an anchor that is used elsewhere cannot go",
+        ),
+        (
             "c:\n  env:\n  - x\n  - &a b\n  - *a\nd: &a 1\n",
             ListEdit((Move(1),)),
             None,
@@ -311,23 +331,26 @@ def test_edit_is_that_of_a_plain_list(seed):
     drop, moves = order[:cut], order[cut : cut + make.rnd.randrange(3)]
     front: list[Any] = [X, Y][: make.rnd.randrange(3)] + [Move(i) for i in moves]
     make.rnd.shuffle(front)
-    assume(front or drop)
-    edit_list(source, container, "env", pair(found), ListEdit(tuple(front), tuple(drop), make.maybe(0.5)))
+    others = order[cut + len(moves) :]
+    swap = {i: make.rnd.choice([X, Y, "s", "a: b\n"]) for i in others[: make.rnd.randrange(3)]}
+    assume(front or drop or swap)
+    change = ListEdit(tuple(front), tuple(drop), make.maybe(0.5), swap=tuple(swap.items()))
+    edit_list(source, container, "env", pair(found), change)
     after = source.render()
 
     was = oracle.value_at(before, "x")[2][0]  # type: ignore[index]
     env = oracle.value_at(was, "env")
     old = env[2] if env is not None and env[0] == "seq" else ()
     new = [old[part.index] if isinstance(part, Move) else plain(part) for part in front]
-    new += [entry for i, entry in enumerate(old) if i not in drop and i not in moves]
+    new += [plain(swap[i]) if i in swap else entry for i, entry in enumerate(old) if i not in (*drop, *moves)]
     wanted = [oracle.replaced(was, "env", ("seq", None, tuple(new)))]
     if not new:
         wanted.append(("map", was[1], tuple(p for p in wanted[0][2] if p[0] != ("str", "env"))))
     (got,) = oracle.documents(after.encode())
     assert got in [oracle.replaced(before, "x", ("seq", None, (one,))) for one in wanted]
-    if new and not (found and isinstance(found.value, Sequence) and found.value.flow and (moves or drop)):
+    if new and not (found and isinstance(found.value, Sequence) and found.value.flow and (moves or drop or swap)):
         spans = (
-            [(entries[i - 1].end if i else found.value.start, end_of(source, entries[i].end)) for i in drop]
+            [(entries[i - 1].end if i else found.value.start, end_of(source, entries[i].end)) for i in (*drop, *swap)]
             if found
             else []
         )
