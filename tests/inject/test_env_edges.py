@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
+from krmfn.settings import RoleRule
 from tests.contract.manifests import lws, pcs
-from tests.contract.world import ADDRESS, RANK, code_of, envs, inject
+from tests.contract.world import ADDRESS, RANK, code_of, envs, inject, run, settings
 
 INJECTED = yaml.safe_load(inject(pcs()).text)
 OURS: list[dict[str, Any]] = INJECTED["spec"]["template"]["cliques"][1]["spec"]["podSpec"]["containers"][0]["env"]
@@ -212,3 +213,20 @@ def test_E3_what_is_told_of_entries_that_are_there(text, keep, told):
             message = result.message.removeprefix("container 'work': ")
             found.append((code_of(result), index, message, result.current, result.proposed))
     assert sorted(found) == sorted(told)
+
+
+@pytest.mark.parametrize("name", [helper["name"] for helper in HELPERS])
+def test_G3_a_helpers_name_that_is_taken(name):
+    done = inject(pcs(own("name: FIRST, value: a", f"name: {name}, value: mine")))
+    found = done.only("helper-name-taken")
+    assert (done.text, found.current) == ("", "mine")
+    assert found.field.endswith("containers[0].env[1].name")
+    assert name in found.message
+
+
+def test_rules_beside_a_set_that_cannot_be_read():
+    """Which cliques it has is not known, so no rule is told to match nothing."""
+    rules = (RoleRule("*", "none-such", "leader"),)
+    assert "role-rule-unused" in inject(pcs(), roles=rules).codes
+    broken = pcs().replace("name: leader", "name: [leader]")
+    assert run(broken, settings(roles=rules)).codes == ["malformed"]
