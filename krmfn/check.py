@@ -100,14 +100,11 @@ def check_files(paths: Sequence[str], settings: Settings | None, injected: bool)
     progress = _Progress()
     for (path, named), data in read_files(paths):
         progress.step(len(together.files))
-        try:
-            if is_manifest(data) or named:
-                findings += together.add(read(data, function.KINDS), shown_name(path))
-        except InputError as error:
-            if named:
-                unreadable.append(error.at(shown_name(path)))
-            elif is_broken(data):
-                left.append(left_alone(path, error))
+        error = _add(together, findings, path, named, data)
+        if error is not None and named:
+            unreadable.append(error.at(shown_name(path)))
+        elif error is not None and is_broken(data):
+            left.append(left_alone(path, error))
     progress.done()
     findings += together.rest()
     if injected:
@@ -115,6 +112,20 @@ def check_files(paths: Sequence[str], settings: Settings | None, injected: bool)
     places = [_place(finding, together.name_of(finding)) for finding in findings]
     places.sort(key=lambda place: SEVERITIES.index(place.finding.severity))
     return Checked(places, len(together.files), len(together.whole.workloads), unreadable, left)
+
+
+def _add(together: Together, findings: list[Finding], path: str, named: bool, data: bytes) -> InputError | None:
+    """Adds what is found in one file; the error where it cannot be read.
+
+    On its own because it is short: Python 3.11 leaves a handler behind the 256th instruction by a number that it
+    has to allocate, and without memory it tries that for ever.
+    """
+    try:
+        if is_manifest(data) or named:
+            findings += together.add(read(data, function.KINDS), shown_name(path))
+    except InputError as error:
+        return error
+    return None
 
 
 def _not_injected(outcome: function.Outcome) -> Iterable[Finding]:
