@@ -10,6 +10,7 @@ from krmfn.kubelet import holders, mentions
 from krmfn.kyaml import tree
 from krmfn.kyaml.access import key_text
 from krmfn.kyaml.edit import ListEdit
+from krmfn.kyaml.emit import Quoted
 from krmfn.kyaml.flow import is_marked
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.settings import matches
@@ -268,14 +269,19 @@ def _wrap(
 
 
 def _is_supplied(container: Container, command: list[str], settings: Settings, source: Source) -> bool:
-    """True for a command that came in with a prelude (contract P6, P8): the configured one, where a new key is put."""
+    """True for a command that came in with a prelude (contract P6, P8): the configured one, as a new key is written.
+
+    In block style that is behind the name and in double quotes, which hosts that write YAML anew take off; then it
+    stays, as the user's own does.
+    """
     found = container.command.slot
     if found is None or tuple(command) != _entrypoint(container, settings):
         return False
     if not isinstance(found.value, tree.Sequence) or found.value.flow:
         return isinstance(found.value, tree.Sequence) and found.mapping.flow and is_marked(source, found.value)
     keys = [key_text(key) for key, _ in found.mapping.entries]
-    return "name" in keys and keys.index("command") == keys.index("name") + 1
+    quoted = all(isinstance(word, tree.Scalar) and word.style == '"' for word in found.value.items[4:])
+    return quoted and "name" in keys and keys.index("command") == keys.index("name") + 1
 
 
 def _rewrap(
@@ -296,8 +302,8 @@ def _rewrap(
     right = old is not None and shell == old.shell and list(old.names) == names
     if not right and (old is not None or names):
         new = tuple(prelude.wrap(command, names, shell)) if names else ()
-        if not words.words:  # contract P6: the configuration's entrypoint comes in as a whole
-            new = (*new, *command)
+        if not words.words:  # contract P6: the configuration's entrypoint comes in as a whole, to be known again
+            new = (*new, *(command if words.mapping.flow else map(Quoted, command)))
         ours = range(len(words.words) if supplied else 4) if old is not None else ()
         change = ListEdit(new, tuple(ours), with_key=not names, marked=True)
     plan.add(words.mapping, "command", words.slot, container.trail, change)

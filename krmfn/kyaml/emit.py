@@ -19,6 +19,12 @@ _WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
+class Quoted(str):
+    """A string that is always written in double quotes."""
+
+    __slots__ = ()
+
+
 def scalar(value: Any, flow: bool = False, plain: bool = True) -> str:
     """One line of YAML for a str, int, float, bool or None; with ``plain`` False it is JSON."""
     if value is None:
@@ -27,7 +33,7 @@ def scalar(value: Any, flow: bool = False, plain: bool = True) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return _number(value)
-    if plain and is_plain(value) and not (flow and re.search(r"[\[\]{}:]", value)):
+    if plain and not isinstance(value, Quoted) and is_plain(value) and not (flow and re.search(r"[\[\]{}:]", value)):
         return str(value)
     return quoted(value)
 
@@ -115,7 +121,8 @@ def list_lines(entries: list[Any], indent: int) -> list[str]:
 def is_literal(value: str) -> bool:
     """True where a literal block ``|`` gives exactly ``value``: clean lines, one line break at the end."""
     return (
-        "\n" in value[:-1]
+        not isinstance(value, Quoted)
+        and "\n" in value[:-1]
         and value.endswith("\n")
         and not value.endswith("\n\n")
         and not value.startswith((" ", "\n"))
