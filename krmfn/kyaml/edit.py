@@ -13,7 +13,7 @@ from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.flow import Span
 from krmfn.kyaml.noise import Part, block_mark, keep_apart
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
-from krmfn.kyaml.tree import Alias, Collection, Mapping, Node, Scalar, Sequence
+from krmfn.kyaml.tree import Alias, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from typing import Any
@@ -264,8 +264,9 @@ def _line_behind_name(source: Source, mapping: Mapping) -> tuple[int, int] | Non
     """The line after a pair of one line, ``name`` if it is one, and the column of the mapping's keys."""
     pairs = sorted(mapping.entries, key=lambda pair: getattr(pair[0], "value", "") != "name")
     for key, value in pairs:
-        block = (isinstance(value, Scalar) and value.is_block) or (isinstance(value, Collection) and not value.flow)
-        if block or is_null(value):  # a list may come in place of a null, behind the same line
+        if is_null(value) or (
+            isinstance(value, Scalar) and value.is_block
+        ):  # a list may come in place of a null, behind the same line
             continue
         if source.line_start(value.end) != source.line_start(key.start):
             continue

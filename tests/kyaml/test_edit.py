@@ -214,6 +214,18 @@ def test_front(before, after, reason):
         ("d: &e\nc: {env: *e }\n", ListEdit((1,)), "d: &e\nc: {env: [1] }\n", "in flow style"),
         ("c:\n  env:\n  - &a b\n  - *a\n", ListEdit(drop=(0,)), None, "an anchor that is used goes not"),
         (
+            "c:\r\n  env:\r\n  - a\r\n  # b\r\n  # c\r\n  - b\r\n",
+            ListEdit((Move(1),)),
+            "c:\r\n  env:\r\n  # b\r\n  # c\r\n  - b\r\n  - a\r\n",
+            "an entry moves with the comment above it, also with the line breaks of Windows",
+        ),
+        (
+            "c:\n  env:\n  - {name: &n A, value: *n}\n  - b\n",
+            ListEdit((), (0,)),
+            "c:\n  env:\n  - b\n",
+            "an entry that refers to itself goes as a whole",
+        ),
+        (
             "c:\n  env:\n  - |\n    a\n\n  - b\n# c\n  - d\n",
             ListEdit((), (1,)),
             "c:\n  env:\n  - |\n    a\n\n# c\n  - d\n",
@@ -275,7 +287,24 @@ def test_a_mapping_that_starts_in_an_odd_place(text, path):
 
 
 INF = float("inf")
-VALUES: tuple[Any, ...] = (None, True, 7, -0.5, 1e16, INF, -INF, "", "null", "0x1", "a: b", "\t", [], {}, {"k": [None]})
+VALUES: tuple[Any, ...] = (
+    None,
+    True,
+    7,
+    -0.5,
+    1e16,
+    INF,
+    -INF,
+    "",
+    "null",
+    "0x1",
+    "a: b",
+    "\t",
+    "a\nb\n",
+    [],
+    {},
+    {"k": [None]},
+)
 
 
 @pytest.mark.parametrize("text", ["c:\n  name: c\n", "c: {name: c}\n", '{"c": {"name": "c"}}'])
@@ -286,6 +315,8 @@ def test_values_are_written_as_what_they_are(text):
     assert found is not None
     assert to_data(found) == list(VALUES)
     assert yaml.safe_load(after)["c"]["env"] == list(VALUES)
+    if text.startswith("{"):
+        assert "\n" not in after, "JSON has no text over several lines"
 
 
 def test_something_behind_a_token_in_its_line():
