@@ -115,11 +115,7 @@ def check_files(paths: Sequence[str], settings: Settings | None, injected: bool)
 
 
 def _add(together: Together, findings: list[Finding], path: str, named: bool, data: bytes) -> InputError | None:
-    """Adds what is found in one file; the error where it cannot be read.
-
-    On its own because it is short: Python 3.11 leaves a handler behind the 256th instruction by a number that it
-    has to allocate, and without memory it tries that for ever.
-    """
+    """Adds what is found in one file; the error where it cannot be read."""
     try:
         if is_manifest(data) or named:
             findings += together.add(read(data, function.KINDS), shown_name(path))

@@ -99,15 +99,20 @@ def read_files(paths: Sequence[str]) -> Iterator[tuple[Found, bytes]]:
             if real in seen:
                 continue
             seen.add(real)
-            try:
-                if not found.named and not stat.S_ISREG(os.stat(found.path).st_mode):
-                    continue
-                data = _read(found.path)
-            except OSError as error:
-                if found.named or error.errno not in GONE:
-                    raise
-                continue
-            yield found, data
+            data = _read_found(found)
+            if data is not None:
+                yield found, data
+
+
+def _read_found(found: Found) -> bytes | None:
+    """The bytes of a file, None for one in a folder that is no regular file or is there no more."""
+    try:
+        if found.named or stat.S_ISREG(os.stat(found.path).st_mode):
+            return _read(found.path)
+    except OSError as error:
+        if found.named or error.errno not in GONE:
+            raise
+    return None
 
 
 def _in_folder(top: str) -> Iterator[Found]:
@@ -314,25 +319,33 @@ def replace(done: Done) -> None:
         raise OSError(errno.EINVAL, "it is no regular file")
     if _read(target) != done.before:
         raise OSError(errno.EBUSY, "it has changed since it was read")
-    # A signal waits, so that nothing is left beside the file.
+    _rename_over(target, have, done.after)
+
+
+def _rename_over(target: str, have: os.stat_result, data: bytes) -> None:
+    """A signal waits, so that nothing is left beside the file."""
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
-        _rename_over(target, have, done.after)
+        _put_beside(target, have, data)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def _rename_over(target: str, have: os.stat_result, data: bytes) -> None:
+def _put_beside(target: str, have: os.stat_result, data: bytes) -> None:
     handle, beside = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".krmfn-")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            with contextlib.suppress(PermissionError):  # only root gives files away
-                os.fchown(handle, have.st_uid, have.st_gid)
-            os.fchmod(handle, stat.S_IMODE(have.st_mode))
-            os.fsync(handle)
+        _fill(handle, have, data)
         os.replace(beside, target)
     except BaseException:
         os.unlink(beside)
         raise
+
+
+def _fill(handle: int, have: os.stat_result, data: bytes) -> None:
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        with contextlib.suppress(PermissionError):  # only root gives files away
+            os.fchown(handle, have.st_uid, have.st_gid)
+        os.fchmod(handle, stat.S_IMODE(have.st_mode))
+        os.fsync(handle)

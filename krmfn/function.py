@@ -99,29 +99,34 @@ def bystanders(items: list[Resource], outcome: Outcome) -> list[Finding]:
 
 
 def inject_item(item: Resource, settings: Settings) -> Outcome:
-    """Plans one item, anew until no alias stands in the way, and makes the edits."""
+    """Plans one item and makes the edits."""
     if item.kind not in KINDS:
         return Outcome([], [], [], [])
     try:
-        if depth(item.node) > MAX_NESTING:
-            raise Malformed(f"nested deeper than {MAX_NESTING} levels; no more are read")
-        copies = min(MAX_COPIES, max(10, MAX_PLANNED // len(item.source.text)))
-        for _ in range(copies):
-            plan, outcome = Plan(), Outcome([], [], [], [])
-            for workload in workloads.find(item):
-                outcome.workloads.append(workload)
-                if not workload.opted_out:
-                    _workload(workload, settings, plan, outcome)
-            if outcome.failed or settings.mode == "Validate":
-                return outcome
-            if not plan.unshare(item):
-                plan.apply(item.source)
-                if plan.changes() and item.from_kpt and not settings.keep_ids:
-                    item.drop_host_ids()
-                return outcome
-        raise Malformed(f"more than {copies} aliases have to be replaced by copies: use fewer")
+        return _inject_item(item, settings)
     except Malformed as error:
         return Outcome([_malformed(Report(item, item.ref), error)], [], [], [])
+
+
+def _inject_item(item: Resource, settings: Settings) -> Outcome:
+    """Plans one item anew until no alias stands in the way. Raises Malformed."""
+    if depth(item.node) > MAX_NESTING:
+        raise Malformed(f"nested deeper than {MAX_NESTING} levels; no more are read")
+    copies = min(MAX_COPIES, max(10, MAX_PLANNED // len(item.source.text)))
+    for _ in range(copies):
+        plan, outcome = Plan(), Outcome([], [], [], [])
+        for workload in workloads.find(item):
+            outcome.workloads.append(workload)
+            if not workload.opted_out:
+                _workload(workload, settings, plan, outcome)
+        if outcome.failed or settings.mode == "Validate":
+            return outcome
+        if not plan.unshare(item):
+            plan.apply(item.source)
+            if plan.changes() and item.from_kpt and not settings.keep_ids:
+                item.drop_host_ids()
+            return outcome
+    raise Malformed(f"more than {copies} aliases have to be replaced by copies: use fewer")
 
 
 def _malformed(report: Report, error: Malformed) -> Finding:

@@ -43,6 +43,10 @@ def install(argv: list[str]) -> int:
     program = _program()
     if program is None:
         return complain(["krmfn is neither beside this Python nor in PATH; install it first (pip install krmfn)"])
+    return _install(program, home)
+
+
+def _install(program: str, home: str) -> int:
     link = os.path.join(home, API_VERSION, KIND.lower(), KIND)
     try:
         _link(program, link)

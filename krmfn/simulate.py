@@ -80,18 +80,9 @@ def see(
     problems += [f"does not start: {why}" for why in pod.refuses(container.env)]
     problems += _unresolved(container, entries, words, below, env)
     argv = [expand(word, env) for word in words]
-    paths = []
-    for path in container.sub_paths:
-        try:
-            paths.append(sub_path(path.expr, env))
-        except MissingValue as error:
-            problems.append(f"does not start: subPathExpr {path.expr!r}: {error}")
+    paths = _sub_paths(container, env, problems)
     if wrapper is not None:
-        argv = argv[4:]
-        try:
-            argv, env = run_prelude(wrapper.names, argv, env)
-        except WontStart as error:
-            problems.append(f"does not start: {error}")
+        argv, env = _run_prelude(wrapper, argv[4:], env, problems)
     elif not container.command.words:
         argv.insert(0, f"<entrypoint of {container.image}>" if container.image else "<entrypoint>")
     if rank is None and not is_writer(container):
@@ -101,6 +92,26 @@ def see(
     source = _source(container, env) if RANK in env else ""
     out = (tuple(argv), env.get(RANK), env.get(ADDRESS), source, derived, tuple(paths))
     return Seen(*out, tuple(dict.fromkeys(problems)))
+
+
+def _sub_paths(container: Container, env: Mapping[str, str], problems: list[str]) -> list[str]:
+    paths = []
+    for path in container.sub_paths:
+        try:
+            paths.append(sub_path(path.expr, env))
+        except MissingValue as error:
+            problems.append(f"does not start: subPathExpr {path.expr!r}: {error}")
+    return paths
+
+
+def _run_prelude(
+    wrapper: prelude.Wrapper, argv: list[str], env: dict[str, str], problems: list[str]
+) -> tuple[list[str], dict[str, str]]:
+    try:
+        return run_prelude(wrapper.names, argv, env)
+    except WontStart as error:
+        problems.append(f"does not start: {error}")
+    return argv, env
 
 
 def run_prelude(names: Sequence[str], argv: Sequence[str], env: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import dis
 import re
 import subprocess
 import sys
 import tomllib
 from graphlib import CycleError, TopologicalSorter
+from types import CodeType
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -312,6 +314,26 @@ def undocumented(path) -> list[str]:
 )
 def test_sdk_is_documented(path):
     assert undocumented(path) == []
+
+
+def late_handlers(code: CodeType) -> list[str]:
+    """The functions in which a handler of exceptions ends behind the 256th instruction.
+
+    To leave such a handler Python stores where it is as a number, and numbers up to 256 are there already. For a
+    larger one it needs memory; without any it raises MemoryError in the same handler, and so on for ever
+    (PUSH_EXC_INFO and RERAISE in CPython's ceval.c).
+    """
+    inner = [const for const in code.co_consts if isinstance(const, CodeType)]
+    # Positions in the table count bytes, and the number counts units of two.
+    late = any(entry.lasti and entry.end // 2 > 256 for entry in dis._parse_exception_table(code))  # type: ignore[attr-defined]
+    return [code.co_qualname] * late + [name for found in inner for name in late_handlers(found)]
+
+
+@pytest.mark.parametrize("path", [pytest.param(p, id=str(p.relative_to(PACKAGE))) for p in MODULES])
+def test_handlers_can_be_left_without_memory(path):
+    assert late_handlers(compile(path.read_text("utf-8"), str(path), "exec")) == [], (
+        "give the handler a shorter function"
+    )
 
 
 # What stands in git -> the step of .ci/run that runs it.

@@ -17,7 +17,7 @@ from krmfn.config.words import FieldPath, alternatives, did_you_mean, dotted, sh
 from krmfn.settings import DEFAULTS, NOTHING, Entrypoint, RoleRule, Settings, needs_check
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from pydantic_core import ErrorDetails
 
@@ -65,17 +65,20 @@ def load(
     try:
         env = ModelplaneEnv.model_validate(document, context={"codes": codes, "error_codes": error_codes})
     except ValidationError as invalid:
-        wrong_values = invalid.errors(include_url=False)
-        for found in wrong_values[:MOST_SHOWN]:
-            # A key that is no text cannot be named in a path, so the mapping it stands in is.
-            loc = found["loc"][:-1] if found["type"] == "invalid_key" else found["loc"]
-            problems.append(_Problem(_place(loc, flat), _explain(found)))
-        if len(wrong_values) > MOST_SHOWN:
-            problems.append(_Problem((), f"{len(wrong_values) - MOST_SHOWN} more mistakes are not shown"))
-        raise error(problems) from None
+        raise error([*problems, *_wrong_values(invalid, flat)]) from None
     if problems:
         raise error(problems)
     return _settings(env.spec)
+
+
+def _wrong_values(invalid: ValidationError, flat: bool) -> Iterator[_Problem]:
+    errors = invalid.errors(include_url=False)
+    for found in errors[:MOST_SHOWN]:
+        # A key that is no text cannot be named in a path, so the mapping it stands in is.
+        loc = found["loc"][:-1] if found["type"] == "invalid_key" else found["loc"]
+        yield _Problem(_place(loc, flat), _explain(found))
+    if len(errors) > MOST_SHOWN:
+        yield _Problem((), f"{len(errors) - MOST_SHOWN} more mistakes are not shown")
 
 
 def schema_text() -> str:
@@ -143,18 +146,24 @@ def _from_config_map(
             hint = did_you_mean(str(key).removeprefix("spec."), known)
             hint = hint or f"; allowed here: {', '.join(known)}"
             problems.append(_Problem(("data", key), f"unknown field{hint}"))
-            continue
-        try:
-            value = _from_text(text, known[key].annotation, read_yaml)
-        except ValueError as error:
-            problems.append(_Problem(("data", key), str(error)))
-            continue
-        *parents, last = key.split(".")
-        inner = spec
-        for parent in parents:
-            inner = inner.setdefault(parent, {})
-        inner[last] = value
+        elif wrong := _put(spec, key, text, known[key].annotation, read_yaml):
+            problems.append(wrong)
     return {"apiVersion": API_VERSION, "kind": KIND, "spec": spec}, problems
+
+
+def _put(
+    spec: dict[str, Any], key: str, text: object, annotation: object, read_yaml: Callable[[str], object]
+) -> _Problem | None:
+    """Puts one entry into a spec; what is wrong with it, if that is so."""
+    try:
+        value = _from_text(text, annotation, read_yaml)
+    except ValueError as error:
+        return _Problem(("data", key), str(error))
+    *parents, last = key.split(".")
+    for parent in parents:
+        spec = spec.setdefault(parent, {})
+    spec[last] = value
+    return None
 
 
 def _from_text(text: object, annotation: object, read_yaml: Callable[[str], object]) -> object:

@@ -124,20 +124,34 @@ def _item(
     try:
         for workload in workloads.find(item):
             state = INJECTED if (item.index, workload.path) in changed else AS_IT_IS
-            view = view._replace(ref=workload.ref, path=workload.path, state=state)
-            own = [finding for finding in findings if finding.ref == workload.ref]
-            if workload.opted_out:
-                yield view._replace(state=OPTED_OUT)
-            elif errors:
-                mine = tuple(finding for finding in own if finding.severity == ERROR)
-                yield view._replace(state=REFUSED, errors=mine or errors)
-            else:
-                notes = tuple(finding.message for finding in own if finding.code in NOTED)
-                yield _explained(view._replace(notes=notes), workload, cluster, scene)
+            own = view._replace(ref=workload.ref, path=workload.path, state=state)
+            yield _view(own, workload, findings, errors, cluster, scene)
     except Malformed as error:
-        report = Report(item, item.ref)
-        report.add("malformed", error.message, path_to(item.node, error.position) or "spec", error.position)
-        yield view._replace(ref=item.ref, path="", state=REFUSED, errors=errors or tuple(report.found))
+        yield view._replace(ref=item.ref, state=REFUSED, errors=errors or _malformed(item, error))
+
+
+def _malformed(item: Resource, error: Malformed) -> tuple[Finding, ...]:
+    report = Report(item, item.ref)
+    report.add("malformed", error.message, path_to(item.node, error.position) or "spec", error.position)
+    return tuple(report.found)
+
+
+def _view(
+    view: WorkloadView,
+    workload: Workload,
+    findings: list[Finding],
+    errors: tuple[Finding, ...],
+    cluster: Cluster,
+    scene: Scene,
+) -> WorkloadView:
+    own = [finding for finding in findings if finding.ref == workload.ref]
+    if workload.opted_out:
+        return view._replace(state=OPTED_OUT)
+    if errors:
+        mine = tuple(finding for finding in own if finding.severity == ERROR)
+        return view._replace(state=REFUSED, errors=mine or errors)
+    notes = tuple(finding.message for finding in own if finding.code in NOTED)
+    return _explained(view._replace(notes=notes), workload, cluster, scene)
 
 
 def _explained(view: WorkloadView, workload: Workload, cluster: Cluster, scene: Scene) -> WorkloadView:

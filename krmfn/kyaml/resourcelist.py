@@ -18,6 +18,7 @@ from krmfn.kyaml.tree import Mapping
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from krmfn.kyaml.outline import Outline
     from krmfn.kyaml.tree import Node
 
 __all__ = ["VERSIONS", "Ref", "Resource", "ResourceList", "read", "ref_of"]
@@ -74,10 +75,14 @@ def _read_list(data: bytes, bom: bytes) -> Pieces | None:
         raise CannotCut
     if "results" in names and (around.anchors or names[at + 1 : at + 2] == ["results"]):
         raise CannotCut  # an item may refer into them; what stays behind them may join the last item
-    of_items = cut_list(data, found)
+    return _pieces(data, bom, found, around)
+
+
+def _pieces(data: bytes, bom: bytes, found: Outline, around: Source) -> Pieces:
+    kinds = cut_list(data, found)
     try:
         _check_list(around)
-        return Pieces(data, bom, found.starts, of_items, around, found.tail)
+        return Pieces(data, bom, found.starts, kinds, around, found.tail)
     except InputError:
         raise CannotCut from None  # the whole text tells the right line
 

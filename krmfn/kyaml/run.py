@@ -78,17 +78,7 @@ def answer(
     user's; a ResourceList in it is treated as documents are, and keeps the results that it came with.
     """
     try:
-        items = read(data, kinds)
-        results = sort(process(items))
-        bad = any(result.rank == 0 for result in results)
-        hosted = items.is_list and not file
-        lines = [result.line("" if hosted else name) for result in results if result.severity != "info"]
-        if len(data) > _SLOW and not yaml.__with_libyaml__:
-            lines.append("note: PyYAML has no libyaml here, so reading takes some 30 times longer")
-        if bad and not hosted:
-            return Answer(FINDINGS, (), lines, results)
-        out = list(items.render([result.data() for result in results] if hosted else None, echo=bad))
-        return Answer(FINDINGS if bad else OK, out, lines, results)
+        return _answer(data, process, kinds, name, file)
     except BadConfig as error:
         return _unreadable(*error.messages)
     except (MemoryError, SystemError):  # the latter is Python's own where it cannot even make the former
@@ -96,6 +86,20 @@ def answer(
     except Exception as error:  # noqa: BLE001 - whatever it is, hosts must not take it for a result
         return _failed(error, name)
     return _unreadable(f"{name}: {NO_MEMORY}")
+
+
+def _answer(data: bytes, process: Process, kinds: Collection[str] | None, name: str, file: bool) -> Answer:
+    items = read(data, kinds)
+    results = sort(process(items))
+    bad = any(result.rank == 0 for result in results)
+    hosted = items.is_list and not file
+    lines = [result.line("" if hosted else name) for result in results if result.severity != "info"]
+    if len(data) > _SLOW and not yaml.__with_libyaml__:
+        lines.append("note: PyYAML has no libyaml here, so reading takes some 30 times longer")
+    if bad and not hosted:
+        return Answer(FINDINGS, (), lines, results)
+    out = list(items.render([result.data() for result in results] if hosted else None, echo=bad))
+    return Answer(FINDINGS if bad else OK, out, lines, results)
 
 
 def _unreadable(*messages: str) -> Answer:
@@ -168,21 +172,31 @@ def filter_main(process: Process, kinds: Collection[str] | None = None) -> int:
     except OSError as error:
         return _say([f"[error] cannot write to stdout: {error.strerror}"], UNREADABLE)
     try:
-        if sys.stdin is None:
-            raise InputError("it is closed")
-        reply = answer(read_input(sys.stdin.buffer), process, kinds)
-        return finish(out, reply)
-    except InputError as error:
-        return _say([f"[error] {error.at('stdin')}"], UNREADABLE)
-    except OSError as error:
-        return _say([f"[error] stdin: cannot be read: {error.strerror}"], UNREADABLE)
+        return finish(out, _read_and_answer(process, kinds))
     except MemoryError:
         pass
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGINT)
-        return 128 + signal.SIGINT
+        return _interrupted()
     return _say([f"[error] {NO_MEMORY}"], UNREADABLE)
+
+
+def _read_and_answer(process: Process, kinds: Collection[str] | None) -> Answer:
+    try:
+        if sys.stdin is None:
+            raise InputError("it is closed")
+        data = read_input(sys.stdin.buffer)
+    except InputError as error:
+        return _unreadable(error.at("stdin"))
+    except OSError as error:
+        return _unreadable(f"stdin: cannot be read: {error.strerror}")
+    return answer(data, process, kinds)
+
+
+def _interrupted() -> int:
+    """Ends as if nobody had caught the signal."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+    return 128 + signal.SIGINT
 
 
 def finish(out: Stdout, reply: Answer) -> int:

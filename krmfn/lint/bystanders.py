@@ -16,7 +16,7 @@ from krmfn.lint.texts import listed
 from krmfn.workloads import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from typing import Any
 
     from krmfn.findings import Finding
@@ -56,17 +56,23 @@ def check_bystanders(
     for item in items:
         if (id(item), "") in served or not item.mentions(PREFIX.encode()):
             continue  # a workload of ours holds no other object, and to look for one is a good part of a small run
+        uses = _uses(gangs) if uses is None else uses
         try:
-            for node, path in _objects(item):
-                report = Report(item, ref_of(node))
-                if text(get(node, "kind")) == "ConfigMap":
-                    uses = _uses(gangs) if uses is None else uses
-                    _config_map(node, path, uses, report)
-                elif (id(item), path) not in served:
-                    _workload(node, path, report)
-                found += report.found
+            found += _check_item(item, served, uses)
         except (InputError, Malformed):
             continue  # an item that nobody asked the function to understand
+    return found
+
+
+def _check_item(item: Resource, served: Collection[tuple[int, str]], uses: _Use) -> list[Finding]:
+    found = []
+    for node, path in _objects(item):
+        report = Report(item, ref_of(node))
+        if text(get(node, "kind")) == "ConfigMap":
+            _config_map(node, path, uses, report)
+        elif (id(item), path) not in served:
+            _workload(node, path, report)
+        found += report.found
     return found
 
 

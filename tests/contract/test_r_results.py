@@ -129,7 +129,7 @@ def test_r4_a_line_says_what_an_object_lacks_and_its_namespace():
     (line,) = run(text.format('""'), settings()).errors
     assert line.startswith("[warning] stdin:3:41: (no kind) (no name): spec.containers[0].command[1]: nothing sets")
     (line,) = run(text.format("Pod\nmetadata: {name: a, namespace: b}"), settings()).errors
-    assert line.startswith("[warning] stdin:4:39: Pod b/a: spec.containers[0].command[1]: nothing sets")
+    assert line.startswith("[warning] stdin:4:41: Pod b/a: spec.containers[0].command[1]: nothing sets")
 
 
 def test_r3_a_stream_with_an_error_leaves_stdout_empty():
