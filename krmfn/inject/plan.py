@@ -135,8 +135,8 @@ class _Places:
     def __init__(self, source: Source, wanted: set[int], enough: int) -> None:
         self.count: dict[int, int] = {}
         self.shown: set[int] = set()
-        inside = (alias.target for alias in source.aliases if alias.start < alias.target.end)
-        by_alias = {id(node): enough for node in inside}  # what holds an alias to itself has no end
+        endless = [alias for alias in source.aliases if alias.start < alias.target.end]  # inside what they stand for
+        by_alias = {id(alias.target): enough for alias in endless}
         todo: list[tuple[Node, int, bool]] = [(root, 1, True) for root in source.roots]
         while todo:  # from the end of the text, so that all aliases to a node are known before it
             node, count, shown = todo.pop()
@@ -154,6 +154,7 @@ class _Places:
                 for key, value in node.entries:
                     holder = (key_text(key) or "").startswith("x-")
                     todo += ((key, count, shown), (value, 0 if holder else count, shown and not holder))
+        self.count.update((id(alias), enough) for alias in endless)
 
 
 def _in_the_way(source: Source, places: _Places, sites: list[Site]) -> Alias:

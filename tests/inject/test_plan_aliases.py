@@ -293,6 +293,8 @@ def test_t8_cliques_whose_pod_spec_another_key_holds():
     [
         "{group: {worker: {spec: {containers: &cs [{name: c}, {name: d, ports: *cs}]}}}}",
         "{group: {worker: {spec: {containers: [&c {name: c, <<: *c}]}}}}",
+        "{group: {worker: {spec: {containers: [&c {name: c, x-c: *c}]}}}}",
+        "{x-e: &e ENV, group: {worker: {spec: {containers: &cs [{env: *e}, {env: *e, x-cs: *cs}]}}}}",
         "&s {group: {worker: {spec: {containers: [{name: c}]}}, more: [*s]}}",
     ],
 )
