@@ -109,6 +109,16 @@ def test_ends_soon(items, status, message, reason):
         assert out.startswith(data), reason
 
 
+def test_copies_in_a_long_text_are_limited():
+    """Each copy in a text that items share means to read all of it anew."""
+    shared = "  spec: {defs: &t {spec: {containers: [{name: c}]}}, leaderWorkerTemplate: {workerTemplate: *t}}\n"
+    filler = f"- kind: A\n  data: {'x' * 4_000_000}\n"
+    reply = answer(("---\n" + HEAD + filler + (OURS + shared) * 30).encode(), process, KINDS)
+    assert reply.status == FINDINGS
+    assert "too many aliases have to be replaced by copies" in reply.errors[0]
+    assert len(reply.errors) < 10, "the first ones are made"
+
+
 def test_size(monkeypatch):
     assert read_input(io.BytesIO(b"12345")) == b"12345"
     monkeypatch.setenv("KRMFN_MAX_INPUT_BYTES", "4")

@@ -239,6 +239,13 @@ def test_host_ids_go(metadata, after, reason):
     assert item.changed == (after is not None)
 
 
+def test_host_ids_that_are_all_there_is_stay():
+    item = read(b"kind: A\nmetadata:\n  annotations:\n    config.k8s.io/id: '1'\n").items[0]
+    with pytest.raises(Malformed, match="cannot lose all its keys"):
+        item.drop_host_ids()
+    assert not item.changed
+
+
 @pytest.mark.parametrize("start", ["", "---\n"])
 def test_an_item_is_changed_only_by_its_own_edits(start):
     items = read((start + HEAD + LWS + LWS).encode()).items
