@@ -30,7 +30,7 @@ DEEP = 20_000  # Python's recursion limit while the oracle walks, which is neste
 # What a readable list or stream may be refused for: its configuration, its root, its size, forms no host writes.
 _FAIR = re.compile(
     r"functionConfig|\[error\] (?:spec|data|metadata)\b|config\.yaml:|:\d+: (?:spec|data|metadata|kind|apiVersion)\b|"
-    r"the key '(?:kind|apiVersion|items|results)' stands twice|: unknown field\b|'<<' must merge|"
+    r"the key '(?:kind|apiVersion|items|results)' stands twice|: unknown field\b|"
     r"expected kind|ResourceList|nested deeper|cannot be edited|no document"
 )
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
