@@ -69,7 +69,8 @@ def inject_alone(items: ResourceList, settings: Settings) -> Outcome:
     """As ``inject``, without what depends on items of other lists, and without regard to what is to be told."""
     whole = Outcome([], [], [], [])
     for item in items.items:
-        whole.extend(inject_item(item, settings))
+        if item.kind in KINDS:
+            whole.extend(_planned(item, settings))
     return whole
 
 
@@ -98,17 +99,15 @@ def bystanders(items: list[Resource], outcome: Outcome) -> list[Finding]:
     return check_bystanders(items, outcome.templates, outcome.workloads)
 
 
-def inject_item(item: Resource, settings: Settings) -> Outcome:
+def _planned(item: Resource, settings: Settings) -> Outcome:
     """Plans one item and makes the edits."""
-    if item.kind not in KINDS:
-        return Outcome([], [], [], [])
     try:
-        return _inject_item(item, settings)
+        return _plan(item, settings)
     except Malformed as error:
         return Outcome([_malformed(Report(item, item.ref), error)], [], [], [])
 
 
-def _inject_item(item: Resource, settings: Settings) -> Outcome:
+def _plan(item: Resource, settings: Settings) -> Outcome:
     """Plans one item anew until no alias stands in the way. Raises Malformed."""
     if depth(item.node) > MAX_NESTING:
         raise Malformed(f"nested deeper than {MAX_NESTING} levels; no more are read")
@@ -193,16 +192,13 @@ def _lint(treated: list[tuple[Member, Treated]], report: Report) -> None:
 
 def _summary(reading: Reading, treated: list[tuple[Member, Treated]]) -> str:
     """Contract R1: what was injected where, which containers are wrapped, and what wants another run."""
-    where: dict[str, list[str]] = {}
-    for member, done in treated:
-        if done.changed:
-            where.setdefault(member.key, []).append(done.container.name)
-    places = "; ".join(f"{key}: {', '.join(names)}" for key, names in where.items())
-    parts = [
-        f"{ADDRESS} and {RANK} for {places}"
-        if places
-        else "what an earlier run put in is taken out or changed, as the functionConfig says"
+    both, alone = (
+        [(m, done) for m, done in treated if done.changed and done.ranked == ranked] for ranked in (True, False)
+    )
+    given = [
+        f"{what} for {_places(group)}" for what, group in ((f"{ADDRESS} and {RANK}", both), (ADDRESS, alone)) if group
     ]
+    parts = given or ["what an earlier run put in is taken out or changed, as the functionConfig says"]
     wrapped = dict.fromkeys(f"{member.key}: {done.container.name}" for member, done in treated if done.shell)
     if wrapped:
         parts.append(f"a prelude computes the rank in {', '.join(wrapped)}")
@@ -210,6 +206,13 @@ def _summary(reading: Reading, treated: list[tuple[Member, Treated]]) -> str:
     if "literal" in ranks or "computed" in ranks:
         parts.append("run the function again after a change of a clique's replicas")
     return ". ".join(part[0].upper() + part[1:] for part in parts)
+
+
+def _places(treated: Iterable[tuple[Member, Treated]]) -> str:
+    where: dict[str, list[str]] = {}
+    for member, done in treated:
+        where.setdefault(member.key, []).append(done.container.name)
+    return "; ".join(f"{key}: {', '.join(names)}" for key, names in where.items())
 
 
 def results(found: Iterable[Finding]) -> list[Result]:

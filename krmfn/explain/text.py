@@ -96,6 +96,7 @@ def _workload(workload: WorkloadView, at: Screen) -> Iterator[str]:
             yield from _wrapped(at.paint(_RED, "error:"), f"{error.field}: {error.message} [{error.code}]", at)
         return
     spans = f"; {_on(workload.parts)}" if any(part.kinds for part in workload.parts) else "; no gang"
+    spans = spans if workload.parts else ""  # which pods there will be is not known
     yield workload.state + spans
     if not ref.namespace:
         yield "its namespace is not stated: default is taken"

@@ -37,13 +37,14 @@ class Treated(NamedTuple):
     """What was decided for one container.
 
     ``shell`` runs the prelude, "" where there is none. ``literal``: the names in env whose value is plain
-    text. ``filed``: the rank comes from the env file.
+    text. ``ranked``: there is a rank, and ``filed``: it comes from the env file.
     """
 
     container: Container
     shell: str = ""
     literal: tuple[str, ...] = ()
     changed: bool = False
+    ranked: bool = False
     filed: bool = False
 
     @staticmethod
@@ -98,7 +99,8 @@ def treat(
         lost = _lost(container, own_env, texts) if again else []
         check_state(container, member, State(wrapper is not None, wrapped and shell.changed, env.broken, lost), report)
     changed = env.change != ListEdit() or shell.changed
-    return Treated(container, shell.path, literal, changed, filed and not env.rank_kept)
+    ranked = any(entry.name == RANK for entry in env.entries)
+    return Treated(container, shell.path, literal, changed, ranked, filed and not env.rank_kept)
 
 
 def was_injected(reading: Reading) -> bool:

@@ -145,10 +145,7 @@ def _uses(gangs: Iterable[tuple[Workload, PodTemplate]]) -> _Use:
     uses: _Use = {}
     for workload, template in gangs:
         user = f"{workload.kind} {workload.ref.name}"
-        sources = [source for volume in template.volumes() for source in _sources(volume)]
-        for container in template.containers:
-            sources += [_part(source, "configMapRef") for source in container.env_from]
-        for source in sources:
+        for source in _config_maps(template):
             if isinstance(source.get("name"), str):
                 keys = uses.setdefault((workload.ref.namespace, source["name"]), {})
                 items = source.get("items")
@@ -156,6 +153,17 @@ def _uses(gangs: Iterable[tuple[Workload, PodTemplate]]) -> _Use:
                 for key in chosen:
                     keys.setdefault(key, user)
     return uses
+
+
+def _config_maps(template: PodTemplate) -> list[dict[str, Any]]:
+    """The ConfigMaps of a template, as it names them; none where its text cannot be read as data."""
+    try:
+        found = [source for volume in template.volumes() for source in _sources(volume)]
+        for container in template.containers:
+            found += [_part(source, "configMapRef") for source in container.env_from]
+    except Malformed:
+        return []
+    return found
 
 
 def _sources(volume: Any) -> list[dict[str, Any]]:

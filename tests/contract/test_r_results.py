@@ -435,3 +435,10 @@ def test_r1_nothing_is_called_injected_beside_an_error():
     done = run(resource_list(good, bad), settings())
     assert done.status == 1
     assert "injected" not in done.codes
+
+
+def test_r1_the_summary_says_who_gets_the_address_alone():
+    message = inject(pcs(more=container("side", ""))).only("injected").message
+    assert message.startswith(
+        f"{ADDRESS} and {RANK} for leader: lead; worker: work. {ADDRESS} for worker: side. A prelude computes"
+    )

@@ -49,12 +49,13 @@ def test_lws_vllm_as_container_in_kubectl(kubectl, host: Host, with_docker, exam
 
 @pytest.mark.parametrize("form", ["plugin", "container", "exec", "exec-relative"])
 def test_lws_vllm_in_kustomize(form, request, host: Host, examples: Path, golden: Golden):
+    kustomize = tools.kustomize()
     overlay = examples / "lws-vllm" / "overlay"
     choose(overlay, form)
     needs = {"plugin": "with_plugin", "container": "with_docker"}
     env = request.getfixturevalue(needs[form]) if form in needs else {}
     flags = ("--enable-alpha-plugins",) if form in needs else EXEC
-    run = host.ok(tools.kustomize(), "build", *flags, overlay, env=env)
+    run = host.ok(kustomize, "build", *flags, overlay, env=env)
     golden(run.stdout, EXAMPLES / "lws-vllm" / "overlay" / "expected.yaml")
 
 

@@ -206,3 +206,11 @@ def test_bystanders_that_do_not_mention_us_are_not_parsed():
     items = read(b"kind: Pod\nspec: {a: $(X)}\n---\nkind: Service\n", ()).items
     assert check_bystanders(items, [], []) == []
     assert [item._node for item in items] == [None, None]
+
+
+def test_a_template_whose_volumes_are_no_data_is_no_reason_to_stop():
+    text = LWS + "        volumes: [{<<: }]\n---\n" + config_map("scripts", "serve $(MODELPLANE_RANK)")
+    items = read(text.encode(), workloads.ITEM_KINDS).items
+    (found,) = [workload for item in items for workload in workloads.find(item)]
+    (gang,) = backends.read(found, DEFAULTS).gangs
+    assert check_bystanders(items, [(found, member.template) for member in gang.members], [found]) == []
