@@ -118,7 +118,11 @@ def _plan(item: Resource, settings: Settings) -> Outcome:
             outcome.workloads.append(workload)
             if not workload.opted_out:
                 _workload(workload, settings, plan, outcome)
-        if outcome.failed or settings.mode == "Validate":
+        if outcome.failed:
+            return outcome
+        if settings.mode == "Validate":
+            if plan.in_the_way(item.source) is None:
+                plan.apply(item.source.copy())  # only for what stands against it
             return outcome
         if not plan.unshare(item):
             plan.apply(item.source)
@@ -156,7 +160,7 @@ def _workload(workload: Workload, settings: Settings, plan: Plan, outcome: Outco
 
 
 def _members(reading: Reading, settings: Settings, plan: Plan, report: Report) -> Iterator[tuple[Member, Treated]]:
-    again = settings.mode == "Validate" and was_injected(reading)
+    again = settings.mode == "Validate" and was_injected(reading)[0]
     for gang in reading.gangs:
         for member in gang.members:
             filed = False

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.contract.test_stale import three
+from tests.contract.world import inject
 from tests.support import run_krmfn
 from tests.test_explain import R, config, container, lws, pcs
 
@@ -73,3 +75,29 @@ def test_a_third_leader_address_in_one_gang(tmp_path):
     assert status == 1
     assert "the pods have 2 leader addresses" in shown
     assert "MODELPLANE_LEADER_ADDRESS elsewhere" in shown
+
+
+def test_what_an_earlier_run_injected_is_shown_as_it_will_run(tmp_path):
+    """A later step made the first worker clique larger: two pods have one rank, whatever one more run would mend."""
+    injected = inject(three(2, 2)).text
+    status, shown = explain(tmp_path, injected)
+    assert status == 0
+    assert "\nas it is; the same on every Grove release\n" in shown
+    assert "note:" not in shown.partition("gang")[0]
+    grown = injected.replace("replicas: 2", "replicas: 3", 1)
+    status, shown = explain(tmp_path, grown)
+    assert status == 1
+    assert "as it is; " in shown
+    assert "note: an earlier run injected this, and it is shown as it is; `krmfn inject` would change it\n" in shown
+    assert "broken: rank 3 stands in 2 pods" in shown
+
+
+@pytest.mark.parametrize("entry", ["MODELPLANE_LEADER_ADDRESS", "MODELPLANE_RANK"])
+def test_a_manifest_that_was_written_by_hand_is_injected_in_memory(tmp_path, entry):
+    """The platform's own variables under our names, in one of the two templates: no run leaves it so."""
+    values = {"MODELPLANE_LEADER_ADDRESS": "$(LWS_LEADER_ADDRESS)", "MODELPLANE_RANK": "$(LWS_WORKER_INDEX)"}
+    both = container("/e", R, env=values)
+    for manifest in (lws(both, leader=container("/e", R)), lws(container("/e", R, env={entry: values[entry]}))):
+        status, shown = explain(tmp_path, manifest)
+        assert status == 0
+        assert "\ninjected in memory; " in shown

@@ -9,8 +9,9 @@ from krmfn.backends.pods import modelled
 from krmfn.explain.gangs import KindView, Scene, kinds_on
 from krmfn.explain.releases import Release, releases, span
 from krmfn.findings import ERROR, Finding, Report
-from krmfn.function import KINDS, Outcome, inject
+from krmfn.function import KINDS, inject
 from krmfn.host import settings_of
+from krmfn.inject.container import was_injected
 from krmfn.kyaml.access import get, path_to, to_data
 from krmfn.kyaml.errors import InputError, Malformed
 from krmfn.kyaml.resourcelist import Ref, read
@@ -18,26 +19,29 @@ from krmfn.kyaml.resourcelist import Ref, read
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from krmfn.kyaml.resourcelist import Resource, ResourceList
+    from krmfn.kyaml.resourcelist import Resource
     from krmfn.settings import Settings
     from krmfn.versions import Version
     from krmfn.workloads import Workload
 
 NOTED = ("no-gang", "clique-left-out")
+STALE = "an earlier run injected this, and it is shown as it is; `krmfn inject` would change it"
 # How a workload is looked at.
 INJECTED, AS_IT_IS, OPTED_OUT, REFUSED = "injected in memory", "as it is", "opted out", "not injected"
 
 
-NO_REF = Ref("", "", "", "")
-
-
 class Input(NamedTuple):
-    """One file, or stdin, as it is after injection with ``settings``."""
+    """One file, or stdin. ``items`` are as they are after injection with ``settings``, those in ``changed`` anew.
+
+    What an earlier run injected is as it came: so it will run. ``stale``: injection would change it.
+    """
 
     name: str
-    items: ResourceList
+    items: list[Resource]
     settings: Settings
-    outcome: Outcome
+    findings: list[Finding]
+    changed: set[tuple[int, str]]
+    stale: set[tuple[int, str]]
 
 
 class Cluster(NamedTuple):
@@ -91,43 +95,54 @@ def read_input(name: str, data: bytes, settings: Settings | None, inputs: list[I
     if any(item.kind in KINDS or item.kind == "ConfigMap" for item in items.items):
         own = (settings_of(items, name) if settings is None else settings)._replace(mode="Inject")
         outcome = inject(items, own)
-        if outcome.changed:
-            items = read(b"".join(items.render([])), KINDS)
-        inputs.append(Input(name, items, own, outcome))
+        changed = {(found.resource.index, found.path) for found in outcome.changed}
+        kept = _injected_before(data, changed, own) if changed else {}
+        shown = read(b"".join(items.render([])), KINDS).items if changed else items.items
+        shown = [kept.get(item.index, item) for item in shown]
+        stale = {place for place in changed if place[0] in kept}
+        inputs.append(Input(name, shown, own, outcome.findings, changed - stale, stale))
     return any(item.kind not in ("", "?") for item in items.items)
+
+
+def _injected_before(data: bytes, changed: set[tuple[int, str]], settings: Settings) -> dict[int, Resource]:
+    """The items, as they came, in which an earlier run has injected all that would be changed now."""
+    found = {}
+    for item in read(data, KINDS).items:
+        places = {path for index, path in changed if index == item.index}
+        if not places:
+            continue
+        again = (workload for workload in workloads.find(item) if workload.path in places)
+        if all(was_injected(backends.read(workload, settings))[1] for workload in again):
+            found[item.index] = item
+    return found
 
 
 def gather(inputs: list[Input], cluster: Cluster, everything: bool) -> Iterator[WorkloadView]:
     """Every workload of the inputs, one after the other."""
     config_maps = _ConfigMaps(inputs)
     for one in inputs:
-        changed = {(found.resource.index, found.path) for found in one.outcome.changed}
         findings: dict[int, list[Finding]] = {}
-        for finding in one.outcome.findings:
+        for finding in one.findings:
             findings.setdefault(finding.resource.index, []).append(finding)
         scene = Scene(one.settings, config_maps, everything)
-        for item in one.items.items:
+        for item in one.items:
             if item.kind in KINDS:
-                view = WorkloadView(one.name, NO_REF, "", AS_IT_IS)
-                yield from _item(view, item, findings.get(item.index, []), changed, cluster, scene)
+                yield from _item(one, item, findings.get(item.index, []), cluster, scene)
 
 
 def _item(
-    view: WorkloadView,
-    item: Resource,
-    findings: list[Finding],
-    changed: set[tuple[int, str]],
-    cluster: Cluster,
-    scene: Scene,
+    one: Input, item: Resource, findings: list[Finding], cluster: Cluster, scene: Scene
 ) -> Iterator[WorkloadView]:
     errors = tuple(finding for finding in findings if finding.severity == ERROR)
     try:
         for workload in workloads.find(item):
-            state = INJECTED if (item.index, workload.path) in changed else AS_IT_IS
-            own = view._replace(ref=workload.ref, path=workload.path, state=state)
-            yield _view(own, workload, findings, errors, cluster, scene)
+            place = (item.index, workload.path)
+            state = INJECTED if place in one.changed else AS_IT_IS
+            notes = (STALE,) if place in one.stale else ()
+            view = WorkloadView(one.name, workload.ref, workload.path, state, notes=notes)
+            yield _view(view, workload, findings, errors, cluster, scene)
     except Malformed as error:
-        yield view._replace(ref=item.ref, state=REFUSED, errors=errors or _malformed(item, error))
+        yield WorkloadView(one.name, item.ref, "", REFUSED, errors or _malformed(item, error))
 
 
 def _malformed(item: Resource, error: Malformed) -> tuple[Finding, ...]:
@@ -151,7 +166,7 @@ def _view(
         mine = tuple(finding for finding in own if finding.severity == ERROR)
         return view._replace(state=REFUSED, errors=mine or errors)
     notes = tuple(finding.message for finding in own if finding.code in NOTED)
-    return _explained(view._replace(notes=notes), workload, cluster, scene)
+    return _explained(view._replace(notes=(*view.notes, *notes)), workload, cluster, scene)
 
 
 def _explained(view: WorkloadView, workload: Workload, cluster: Cluster, scene: Scene) -> WorkloadView:
@@ -173,7 +188,7 @@ class _ConfigMaps:
     """The data of the ConfigMaps in the inputs, read when they are asked for."""
 
     def __init__(self, inputs: Iterable[Input]) -> None:
-        self.resources = [item for one in inputs for item in one.items.items if item.kind == "ConfigMap"]
+        self.resources = [item for one in inputs for item in one.items if item.kind == "ConfigMap"]
         self.known: dict[tuple[str, str], Mapping[str, str] | None] = {}
 
     def __call__(self, namespace: str, name: str) -> Mapping[str, str] | None:

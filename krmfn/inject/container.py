@@ -98,19 +98,26 @@ def treat(
     if settings.mode == "Validate":
         lost = _lost(container, own_env, texts) if again else []
         check_state(container, member, State(wrapper is not None, wrapped and shell.changed, env.broken, lost), report)
-    changed = env.change != ListEdit() or shell.changed
+    changed = env.change.edits or shell.changed
     ranked = any(entry.name == RANK for entry in env.entries)
     return Treated(container, shell.path, literal, changed, ranked, filed and not env.rank_kept)
 
 
-def was_injected(reading: Reading) -> bool:
-    """True where some container of a workload has both variables in forms that an earlier run gives."""
-    return any(
-        {ADDRESS, RANK} <= {entry.name for entry in container.env if member.judge(entry) is not None}
-        for gang in reading.gangs
-        for member in gang.members
-        for container in member.template.containers
-    )
+def was_injected(reading: Reading) -> tuple[bool, bool]:
+    """Whether an earlier run left something in a workload, and whether that is sure.
+
+    Both variables in forms of ours, in one container, are what a user may have written, too. Helper entries are
+    not, and hardly are such forms in each template.
+    """
+    members = [member for gang in reading.gangs for member in gang.members]
+    found = [any({ADDRESS, RANK} <= _own_names(c, member) for c in member.template.containers) for member in members]
+    helpers = {helper.name for member in members for helper in member.helpers}
+    names = {entry.name for member in members for c in member.template.containers for entry in c.env}
+    return any(found), bool(found) and (all(found) or not helpers.isdisjoint(names))
+
+
+def _own_names(container: Container, member: Member) -> set[str]:
+    return {entry.name for entry in container.env if member.judge(entry) is not None}
 
 
 def _lost(container: Container, own_env: list[EnvVar], texts: list[tuple[str, str, int]]) -> list[str]:
@@ -309,7 +316,7 @@ def _rewrap(
         ours = range(len(words.words) if supplied else 4) if old is not None else ()
         change = ListEdit(new, tuple(ours), with_key=not names, marked=True)
     plan.add(words.mapping, "command", words.slot, container.trail, change)
-    return bool(change.front or change.drop)
+    return change.edits
 
 
 def _prelude_edited(container: Container, report: Report) -> None:

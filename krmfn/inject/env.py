@@ -126,7 +126,8 @@ def _choose(
     keep = right[0] if right else own[-1] if own and (keep_own or wanted is None) else None
     for i, verdict in verdicts.items():
         _tell(container, i, verdict, keep, wanted, report)
-    ours = wanted is not None and (keep is None or container.env[keep].value == wanted.get("value"))
+    same = keep is not None and wanted is not None and container.env[keep].value == wanted.get("value")
+    ours = keep is None or (same and keep not in own)
     stale = {i: verdict.note for i, verdict in verdicts.items() if verdict is not None and verdict.stale}
     drop = tuple(i for i in verdicts if i != keep)
     form = next((i for i in drop if verdicts[i] is not None), None)

@@ -92,7 +92,7 @@ def clear_template(template: PodTemplate, plan: Plan) -> None:
 def _plan_lists(template: PodTemplate, writers: list[int], entries: dict[str, Any], plan: Plan) -> None:
     places = {"volumes": _own_volumes(template), "initContainers": writers}
     for key, ours in places.items():
-        change = _change(template, key, ours, entries[key]) if entries else ListEdit((), tuple(ours), marked=bool(ours))
+        change = _change(template, key, ours, entries[key]) if entries else ListEdit((), tuple(ours), marked=True)
         plan.add(template.node, key, slot(template.node, key, template.trail), template.trail, change)
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from krmfn.kyaml.source import Source
     from krmfn.kyaml.tree import Collection, Node
 
-NOTHING = ListEdit()
-
 
 class Site(NamedTuple):
     """A list that may change, ``key`` of ``mapping``, or of the one merged into it that ``slot`` tells.
@@ -56,7 +54,7 @@ class Plan:
         self.sites: list[Site] = []
 
     def add(self, mapping: Mapping, key: str, slot: Slot | None, trail: list[Alias], change: ListEdit) -> None:
-        """Puts down what is to happen with a list; ``change`` may be NOTHING."""
+        """Puts down what is to happen with a list; ``change`` may change nothing."""
         if slot is not None:
             mapping, trail = slot.mapping, slot.trail
         text = slot.value if slot is not None and isinstance(slot.value, Sequence) else mapping
@@ -64,20 +62,24 @@ class Plan:
 
     def changes(self, first: int = 0) -> bool:
         """True where some list is to change, of the sites from the ``first`` on."""
-        return any(site.change != NOTHING for site in self.sites[first:])
+        return any(site.change.edits for site in self.sites[first:])
 
     def unshare(self, resource: Resource) -> bool:
         """Replaces one alias that stands in the way by a copy; True if it did, and the plan is void.
 
         Raises Malformed where the copy cannot be made.
         """
-        if not self.changes() or not resource.source.aliases:
-            return False
-        alias = self._conflict() or self._bystander(resource.source) or self._orphan(resource.source)
+        alias = self.in_the_way(resource.source)
         if alias is None:
             return False
         expand_alias(resource, alias)
         return True
+
+    def in_the_way(self, source: Source) -> Alias | None:
+        """An alias that has to be a copy before the edits can be made."""
+        if not self.changes() or not source.aliases:
+            return None
+        return self._conflict() or self._bystander(source) or self._orphan(source)
 
     def _conflict(self) -> Alias | None:
         """The outermost alias to a text for which two sites want different things."""
@@ -92,7 +94,7 @@ class Plan:
         """An alias by which a text that is to change stands in a place that is no site."""
         changed: dict[tuple[int, str], list[Site]] = {}
         for site in self.sites:
-            if site.change != NOTHING:
+            if site.change.edits:
                 changed.setdefault(site.identity, []).append(site)
         wanted = {id(sites[0].text) for sites in changed.values()}
         places = _Places(source, wanted, enough=len(self.sites) + 1)
@@ -106,7 +108,7 @@ class Plan:
         """An alias to something that is to go: in an entry, or a null in whose place a list comes."""
         gone: set[int] = set()
         for site in self.sites:
-            if site.slot is None or site.change == NOTHING:
+            if site.slot is None or not site.change.edits:
                 continue
             if isinstance(site.text, Sequence):
                 gone.update(id(part) for index in site.change.lost for part in walk(site.text.items[index]))
@@ -118,7 +120,7 @@ class Plan:
         """Makes the edits on ``source``, each once."""
         done: set[tuple[int, str]] = set()
         for site in self.sites:
-            if site.change == NOTHING or site.identity in done:
+            if not site.change.edits or site.identity in done:
                 continue
             done.add(site.identity)
             pair = (site.slot.key, site.slot.value) if site.slot is not None else None

@@ -47,6 +47,11 @@ class ListEdit(NamedTuple):
     swap: tuple[tuple[int, Any], ...] = ()
 
     @property
+    def edits(self) -> bool:
+        """True where something is changed at all."""
+        return bool(self.front or self.drop or self.swap)
+
+    @property
     def lost(self) -> tuple[int, ...]:
         """The indices of the entries whose text is in the list no more."""
         return (*self.drop, *(index for index, _ in self.swap))

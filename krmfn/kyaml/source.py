@@ -79,6 +79,7 @@ class Source:
     def copy(self, edited: bool = True) -> Source:
         """The same text and trees, with the edits planned so far or with none."""
         other = Source(self.text, self.line, self._parsed)
+        other.frozen = self.frozen
         if edited:
             other.edits, other._starts = list(self.edits), list(self._starts)
         return other

@@ -345,3 +345,10 @@ def test_g9_a_writer_that_was_edited_has_its_own_remedy():
     done = inject(edited, rank_from="EnvFile")
     assert done.status == 1
     assert "was edited; remove it" in done.only("env-file-name-taken").message
+
+
+def test_g9_no_writer_where_the_users_own_source_of_a_rank_is_kept():
+    for source in ("fieldRef: {fieldPath: metadata.name}", "configMapKeyRef: {name: c, key: k}"):
+        own = f"env: [{{name: {RANK}, valueFrom: {{{source}}}}}]\ncommand: [/x]"
+        kept = inject(pcs(own), rank_from="EnvFile", on_conflict="Keep")
+        assert "initContainers" not in spec(kept.text), source

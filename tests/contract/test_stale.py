@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from krmfn.settings import DEFAULTS
-from tests.contract.manifests import clique, container, lws, pcs, pod_spec
+from tests.contract.manifests import clique, container, lws, manifest, pcs, pod_spec
 from tests.contract.world import A14, ADDRESS, RANK, load, run, settings
 
 if TYPE_CHECKING:
@@ -239,3 +239,12 @@ def test_10_what_a_user_wrote_before_any_run_is_not_stale():
     own = f"env: [{{name: {ADDRESS}, value: $(LWS_LEADER_ADDRESS)}}]\n{USES}"
     assert validated(load(lws(own, USES))[0]) == set()
     assert validated(load(lws(USES, USES))[0]) == set()
+
+
+def test_validate_tells_what_a_run_would_refuse():
+    """A form of text that allows no edit is told although nothing is to be edited."""
+    odd = manifest(pod_spec("- ? name\n  : work\n"))
+    assert run(odd, DEFAULTS).codes == ["malformed"]
+    done = run(odd, DEFAULTS._replace(mode="Validate"))
+    assert (done.status, done.codes) == (1, ["malformed"])
+    assert done.text == ""
