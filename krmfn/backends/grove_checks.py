@@ -124,14 +124,20 @@ def _reserved_names(clique: Clique, settings: Settings, report: Report) -> None:
 
 def _suffixes(tree: CliqueSet, members: set[str], report: Report) -> None:
     """Case J: Grove finds a clique's template by the end of its name, first match in list order."""
-    for i, short in enumerate(tree.cliques):
-        for long in tree.cliques[i + 1 :]:
-            if long.name.endswith(short.name) and members & {short.name, long.name}:
-                what = (
-                    f"the name of clique {long.name!r} ends in {short.name!r}, a clique that stands before it: Grove "
-                    "may build its pods from the wrong template. Rename one, or put the longer name first"
-                )
-                report.add("clique-name-suffix", what, f"{long.field}.name", long.position("name"))
+    wrong = [
+        (long, short)
+        for i, short in enumerate(tree.cliques)
+        for long in tree.cliques[i + 1 :]
+        if long.name.endswith(short.name) and members & {short.name, long.name}
+    ]
+    if not wrong:
+        return
+    shown = " and ".join(f"{long.name!r} ends in {short.name!r}" for long, short in wrong)
+    what = (
+        f"a clique's name ends in that of a clique that stands before it ({shown}): Grove may build its pods from the "
+        "wrong template. Rename one of them, or put the longer name first"
+    )
+    report.add("clique-name-suffix", what, f"{wrong[0][0].field}.name", wrong[0][0].position("name"))
 
 
 def _addresses(workload: Workload, tree: CliqueSet, report: Report) -> None:

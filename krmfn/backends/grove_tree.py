@@ -5,10 +5,10 @@ Source: operator/api/core/v1alpha1/podcliqueset.go and the defaulting webhook of
 
 from __future__ import annotations
 
-from krmfn.kyaml.access import get, is_null, slot, text, value_of, wrong_shape
+from krmfn.kyaml.access import count_of, get, is_null, slot, text, wrong_shape
 from krmfn.kyaml.errors import Malformed
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
-from krmfn.kyaml.tree import Mapping, Node, Scalar, Sequence
+from krmfn.kyaml.tree import Mapping, Node, Sequence
 from krmfn.podspec import PodTemplate, pod_template
 
 if TYPE_CHECKING:
@@ -124,15 +124,9 @@ def _strings(parent: Mapping | None, key: str, field: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _number(node: Node | None) -> int | None:
-    """A number of pods, None for anything else."""
-    value = value_of(node) if isinstance(node, Scalar) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
 def _scale(parent: Mapping | None, key: str, default: int) -> int:
     """A count on which no rank depends: what is no number yet (``${REPLICAS}``) may be filled in later."""
-    number = _number(get(parent, key))
+    number = count_of(get(parent, key))
     return default if number is None else number
 
 
@@ -141,7 +135,7 @@ def _replicas(spec: Mapping | None) -> int:
     node = get(spec, "replicas")
     if node is None or is_null(node):
         return 1
-    number = _number(node)
+    number = count_of(node)
     if number is None:
         raise Malformed("replicas must be a number of pods: write a whole number without quotes", node.start)
     return number or 1

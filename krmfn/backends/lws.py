@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from krmfn.findings import Report
 from krmfn.gang import ADDRESS, Address, Gang, Judge, Member, Own, Rank, Reading, offset_of
-from krmfn.kyaml.access import get, is_null, text, wrong_shape
+from krmfn.kyaml.access import count_of, get, is_null, text, wrong_shape
 from krmfn.kyaml.record import TYPE_CHECKING
-from krmfn.kyaml.tree import Scalar, Sequence
+from krmfn.kyaml.tree import Sequence
 from krmfn.podspec import EnvVar, PodTemplate, pod_template
 from krmfn.settings import matches
 from krmfn.versions import Version
@@ -90,9 +90,8 @@ def _gang(workload: Workload, path: tuple[str | int, ...], name: str, settings: 
 
 
 def _size(workload: Workload, path: tuple[str | int, ...]) -> int:
-    found = get(workload.node, *path, "leaderWorkerTemplate", "size")
-    shown = found.value if isinstance(found, Scalar) else ""
-    return int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 10 else 1
+    found = count_of(get(workload.node, *path, "leaderWorkerTemplate", "size"))
+    return 1 if found is None else found
 
 
 def _share(leader: PodTemplate, worker: PodTemplate) -> bool:

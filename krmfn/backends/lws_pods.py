@@ -10,8 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn.backends.pods import DEFAULT_NAMESPACE, Pod, strings_at, variable
-from krmfn.kyaml.access import get, text, value_of
-from krmfn.kyaml.tree import Scalar
+from krmfn.kyaml.access import count_of, get, text
 from krmfn.versions import Version
 
 if TYPE_CHECKING:
@@ -90,9 +89,8 @@ def pods(workload: Workload, reading: Reading, version: Version | None) -> Itera
 
 def copies(workload: Workload, gang: Gang) -> int:
     """See ``krmfn.backends.pods``."""
-    found = get(workload.node, *_path(workload, gang), "replicas")
-    value = value_of(found) if isinstance(found, Scalar) else None
-    return value if isinstance(value, int) and value >= 0 else 1
+    found = count_of(get(workload.node, *_path(workload, gang), "replicas"))
+    return 1 if found is None else found
 
 
 def _path(workload: Workload, gang: Gang) -> tuple[str | int, ...]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from krmfn.gang import Member
     from krmfn.podspec import Container
 
-AGAIN = "run the function again, after all patches"
+AGAIN = "run the function, after all patches"
 
 
 class State(NamedTuple):
@@ -60,7 +60,9 @@ def check_state(container: Container, member: Member, state: State, report: Repo
         tell("injection-stale", f"{RANK} is {value or 'not right'}: {state.broken[index]}")
     for at, why in state.broken.items():
         if at != index:
-            tell("injection-stale", f"{container.env[at].name} does not work as it stands: {why}", at)
+            entry = container.env[at]
+            shown = f"{entry.name} ({entry.value!r})" if entry.value is not None else entry.name
+            tell("injection-stale", f"{shown} does not work as it stands: {why}", at)
     lost = [f"it uses {name}, which its env does not have" for name in state.lost]
     if index < 0 and state.wrapped:
         lost = [f"a prelude stands in front of the command, but {RANK} is not in env, so the container ends at once"]

@@ -170,6 +170,12 @@ def value_of(node: Scalar) -> Value:
     return resolve(node.value, node.style, node.tag)
 
 
+def count_of(node: Node | None) -> int | None:
+    """A scalar that is a whole number from 0 on, as counts in manifests are; None for anything else."""
+    value = value_of(node) if isinstance(node, Scalar) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
 def is_null(node: Node | None) -> bool:
     """True for no node and for a null scalar."""
     return node is None or (isinstance(node, Scalar) and value_of(node) is None)
