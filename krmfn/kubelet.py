@@ -88,7 +88,7 @@ def references(text: str) -> list[Reference]:
 
 
 def mentions(text: str, names: Iterable[str]) -> bool:
-    """Whether one of the names is mentioned in the text (contract 2).
+    """Whether one of the names is mentioned in the text (the contract's word).
 
     It is wherever it stands and is no part of a longer identifier, in a reference or not, except in an
     escaped ``$$(NAME)``.

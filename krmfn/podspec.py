@@ -125,7 +125,7 @@ class Container:
         return data if isinstance(data, list) else []
 
     def texts(self) -> list[tuple[str, str, int]]:
-        """Every text in which a name can be mentioned (contract 2): field path, text, position."""
+        """Every text in which a name can be mentioned: field path, text, position."""
         found = []
         for words in (self.command, self.args, *(handler.command for handler in self.handlers)):
             spots = zip(words.words, words.positions, strict=True)

@@ -36,7 +36,7 @@ class Entrypoint(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """contract section 9: every field of the functionConfig with its default."""
+    """Every field of the functionConfig with its default (docs/configuration.md)."""
 
     lws_version: Version = Version(0, 6, 0)
     grove_version: Version | None = None  # None: any release

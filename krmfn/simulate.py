@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn.backends import grove_releases as grove
-from krmfn.gang import ADDRESS, ENV_FILE_REF, ENV_FILE_VOLUME, PREFIX, RANK
+from krmfn.gang import ADDRESS, ENV_FILE_REF, ENV_FILE_VOLUME, PREFIX, RANK, contains_stand_in, offset_of, stand_in
 from krmfn.inject import prelude
 from krmfn.inject.container import user_texts
 from krmfn.inject.envfile import is_writer
@@ -82,7 +82,7 @@ def see(
     argv = [expand(word, env) for word in words]
     paths = _sub_paths(container, env, problems)
     if wrapper is not None:
-        argv, env = _run_prelude(wrapper, argv[4:], env, problems)
+        argv, env = _run_prelude(wrapper, argv[prelude.WORDS :], env, problems)
     elif not container.command.words:
         argv.insert(0, f"<entrypoint of {container.image}>" if container.image else "<entrypoint>")
     if rank is None and not is_writer(container):
@@ -121,8 +121,8 @@ def run_prelude(names: Sequence[str], argv: Sequence[str], env: Mapping[str, str
         raise WontStart("the prelude has no command to start")
     if re.fullmatch("[0-9]+", held):
         return list(argv), dict(env)
-    offset = prelude.offset_of(held)
-    if offset is None or prelude.stand_in(offset) != held:
+    offset = offset_of(held)
+    if offset is None or stand_in(offset) != held:
         raise WontStart(f"the prelude finds no stand-in in {RANK}, which is {held!r}")
     if not _DIGITS.fullmatch(index):
         raise WontStart(f"the prelude finds no number in {grove.PCLQ_POD_INDEX}, which is {index!r}")
@@ -140,7 +140,7 @@ def _wrapper(container: Container) -> prelude.Wrapper | None:
 
 def _source(container: Container, env: Mapping[str, str]) -> str:
     entry = next((e for e in container.env if e.name == RANK), None)
-    if entry is not None and prelude.offset_of(entry.value or "") is not None:
+    if entry is not None and offset_of(entry.value or "") is not None:
         return "prelude"
     return "file" if entry is not None and _is_file(entry.value_from) else "env"
 
@@ -262,7 +262,7 @@ def _wrong(
 def _bad_value(name: str, value: str, right: str, entry: EnvVar, entries: Sequence[EnvVar]) -> list[str]:
     """Why a value is no rank or no address; ``right`` is what a form of ours has to give."""
     names = [reference.name for reference in references(value)]
-    if prelude.contains_stand_in(value):
+    if contains_stand_in(value):
         return [f"{name} is the stand-in {value!r}, which no prelude replaces"]
     if names and entry.value_from is None:
         set_late = any(e.name == names[0] for e in entries)

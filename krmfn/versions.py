@@ -1,4 +1,4 @@
-"""Release numbers of LWS, Grove and Kubernetes, and their order (contract section 9)."""
+"""Release numbers of LWS, Grove and Kubernetes, and their order (docs/configuration.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functionConfig (contract section 9): what is accepted, what is refused and in which words, and the
+"""The functionConfig (docs/configuration.md): what is accepted, what is refused and in which words, and the
 files that show it to users."""
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def pods_in(shown: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", ["lws", "podcliqueset"])
 def test_contract_example(name, golden: Golden):
-    """Contract section 1: one command for all four nodes gives ranks 0 to 3 and one address, on both backends."""
+    """Contract: one command for all four nodes gives ranks 0 to 3 and one address, on both backends."""
     ran = run_krmfn(b"", "explain", f"{name}.yaml", cwd=EXAMPLES, env={"COLUMNS": "100"})
     assert (ran.status, ran.stderr) == (0, "")
     golden(ran.stdout, EXAMPLES / f"{name}.txt")

@@ -273,7 +273,7 @@ def test_probes_and_hooks_agree(box, release):
 
 @pytest.mark.parametrize("release", GENERATIONS)
 def test_init_containers_and_sidecars(plain, release):
-    """Contract T3 and section 7 (a) to (d): who is wrapped, and who gets the address alone."""
+    """Contract T3 and P, (a) to (d): who is wrapped, and who gets the address alone."""
     engine = plain.engine.path
     init = [
         container([plain.shell, "-c", 'exec "$0" "$@"', engine], name="shell"),

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK
-from krmfn.inject.prelude import MARKER, stand_in
+from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK, stand_in
+from krmfn.inject.prelude import MARKER
 from krmfn.settings import Settings
 from krmfn.versions import parse
 from tests.gangs import GENERATIONS, inject, reply

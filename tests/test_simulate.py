@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from krmfn import function
 from krmfn.cli import main
 from krmfn.function import KINDS
-from krmfn.gang import RANK
+from krmfn.gang import RANK, stand_in
 from krmfn.inject import prelude
 from krmfn.kyaml import resourcelist
 from krmfn.settings import DEFAULTS
@@ -43,12 +43,10 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return Engine(tmp_path_factory.mktemp("engine"))
 
 
-STAND_IN = prelude.stand_in(3)
+STAND_IN = stand_in(3)
 PARTS = ["", " ", "$", "((0+3+", "GROVE_PCLQ_POD_INDEX))", STAND_IN, STAND_IN, "$(X)", "'", "\n", "a", "\\", "*", "é"]
 TEXTS = st.lists(st.sampled_from(PARTS), max_size=5).map("".join)
-RANKS = st.sampled_from(
-    [STAND_IN, STAND_IN, STAND_IN, "7", "", "x", prelude.stand_in(0), f" {STAND_IN}", "$((0+03+X))"]
-)
+RANKS = st.sampled_from([STAND_IN, STAND_IN, STAND_IN, "7", "", "x", stand_in(0), f" {STAND_IN}", "$((0+03+X))"])
 INDICES = st.sampled_from([None, "0", "1", "12", "1", "01", "", "-1", "x", "1 "])
 
 

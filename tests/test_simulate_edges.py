@@ -12,6 +12,7 @@ import yaml
 from krmfn import backends, workloads
 from krmfn.backends.pods import pods
 from krmfn.function import KINDS
+from krmfn.gang import stand_in
 from krmfn.inject import prelude
 from krmfn.kyaml.resourcelist import read
 from krmfn.simulate import Seen, run_prelude, see
@@ -145,7 +146,7 @@ def test_values_that_are_wrong(env, said, reason):
     ("value", "said", "reason"),
     [
         (
-            prelude.stand_in(1),
+            stand_in(1),
             "is the stand-in '$((0+1+GROVE_PCLQ_POD_INDEX))', which no prelude",
             "nobody works it out",
         ),

@@ -1,4 +1,4 @@
-"""Release numbers and their order (contract section 9)."""
+"""Release numbers and their order (docs/configuration.md)."""
 
 from __future__ import annotations
 

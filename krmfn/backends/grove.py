@@ -1,4 +1,4 @@
-"""PodCliqueSet (contract section 6).
+"""PodCliqueSet (contract G).
 
 ``grove_tree`` reads the object, ``grove_roles`` and ``grove_units`` say which cliques are gangs,
 ``grove_forms`` how they get address and rank on which release, ``grove_checks`` what looks wrong.

@@ -1,4 +1,4 @@
-"""LeaderWorkerSet and DisaggregatedSet (contract section 5).
+"""LeaderWorkerSet and DisaggregatedSet (contract L).
 
 The LWS pod webhook puts LWS_LEADER_ADDRESS (since 0.3.0) and LWS_WORKER_INDEX (since 0.6.0) in front of a
 container's env, so entries that refer to them resolve. The pod label worker-index is there since 0.1.0.

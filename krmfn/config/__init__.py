@@ -1,4 +1,4 @@
-"""The functionConfig: what a user may write, checked, and turned into ``Settings`` (contract section 9).
+"""The functionConfig: what a user may write, checked, and turned into ``Settings`` (docs/configuration.md).
 
 This is the only room that imports pydantic, and it is imported only when ``settings.needs_check`` says so.
 """

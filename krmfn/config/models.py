@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 API_VERSION = "fn.modelplane.ai/v1alpha1"
 KIND = "ModelplaneEnv"
-OLDEST_LWS = "0.3.0"  # contract section 5
+OLDEST_LWS = "0.3.0"  # contract L
 OLDEST_GROVE = "v0.1.0-alpha.1"
 SHELL = rf"(?:/(?:[A-Za-z0-9._+@-]+/)*)?(?:{'|'.join(SHELLS)})"
 

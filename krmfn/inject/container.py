@@ -1,8 +1,8 @@
-"""From a member of a gang to the edits of one container (contract sections 4, 7)."""
+"""From a member of a gang to the edits of one container (contract E, P)."""
 
 from __future__ import annotations
 
-from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK, FieldRef, Own
+from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK, FieldRef, Own, contains_stand_in, offset_of, stand_in
 from krmfn.inject import prelude
 from krmfn.inject.env import plan_env
 from krmfn.inject.state import State, check_state
@@ -51,7 +51,7 @@ class Treated(NamedTuple):
     def own_words(words: Sequence[str]) -> int:
         """How many words at the front of a command are the function's."""
         try:
-            return 4 if prelude.unwrap(words)[0] else 0
+            return prelude.WORDS if prelude.unwrap(words)[0] else 0
         except prelude.PreludeEdited:
             return 0
 
@@ -160,7 +160,7 @@ def rank_entry(member: Member, filed: bool) -> dict[str, Any]:
         return {"name": RANK, "valueFrom": {"fileKeyRef": dict(ENV_FILE_REF)}}
     if form == "label":
         return FieldRef(RANK, value).entry()
-    texts = {"literal": value, "env": f"$({value})", "computed": prelude.stand_in(offset)}
+    texts = {"literal": value, "env": f"$({value})", "computed": stand_in(offset)}
     return {"name": RANK, "value": texts[form]}
 
 
@@ -173,7 +173,7 @@ def _judge(member: Member, wrapped: bool) -> Judge:
 
     def judge(entry: EnvVar) -> Own | None:
         verdict = member.judge(entry)
-        if verdict is not None and not wrapped and prelude.offset_of(entry.value or "") is not None:
+        if verdict is not None and not wrapped and offset_of(entry.value or "") is not None:
             return Own(False, "no prelude makes it a number here")
         return verdict
 
@@ -192,7 +192,7 @@ def user_texts(container: Container, member: Member) -> list[tuple[str, str, int
 
 
 def _wants_prelude(container: Container, command: list[str], uses: bool, settings: Settings) -> bool:
-    """Contract section 7, (a) to (d)."""
+    """Contract P, (a) to (d)."""
     if not command or matches(settings.skip, container.name):
         return False
     return (
@@ -216,7 +216,7 @@ def _refuse(
             )
             report.add("rank-in-subpath", text, path.field, path.position, path.expr)
     for field, text, position in texts:
-        if prelude.contains_stand_in(text):
+        if contains_stand_in(text):
             shown = "$((0+...+GROVE_PCLQ_POD_INDEX)) in your own text would be replaced by the prelude"
             report.add("stand-in-text", f"{who}: {shown}; write $({RANK}) in its place", field, position)
     for name in prelude.refused_names(derived) if wrapped else ():
@@ -289,7 +289,7 @@ def _is_supplied(container: Container, command: list[str], settings: Settings, s
     if not isinstance(found.value, tree.Sequence) or found.value.flow:
         return isinstance(found.value, tree.Sequence) and found.mapping.flow and is_marked(source, found.value)
     keys = [key_text(key) for key, _ in found.mapping.entries]
-    quoted = all(isinstance(word, tree.Scalar) and word.style == '"' for word in found.value.items[4:])
+    quoted = all(isinstance(word, tree.Scalar) and word.style == '"' for word in found.value.items[prelude.WORDS :])
     return quoted and "name" in keys and keys.index("command") == keys.index("name") + 1
 
 
@@ -313,7 +313,7 @@ def _rewrap(
         new = tuple(prelude.wrap(command, names, shell)) if names else ()
         if not words.words:  # contract P6: the configuration's entrypoint comes in as a whole, to be known again
             new = (*new, *(command if words.mapping.flow else map(Quoted, command)))
-        ours = range(len(words.words) if supplied else 4) if old is not None else ()
+        ours = range(len(words.words) if supplied else prelude.WORDS) if old is not None else ()
         change = ListEdit(new, tuple(ours), with_key=not names, marked=True)
     plan.add(words.mapping, "command", words.slot, container.trail, change)
     return change.edits

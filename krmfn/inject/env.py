@@ -1,4 +1,4 @@
-"""Where our entries stand in ``env``, and what becomes of entries that are there already (contract section 4)."""
+"""Where our entries stand in ``env``, and what becomes of entries that are there already (contract E)."""
 
 from __future__ import annotations
 

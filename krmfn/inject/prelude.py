@@ -1,4 +1,4 @@
-"""The prelude: a few lines of POSIX shell that compute the rank in the pod (contract section 7).
+"""The prelude: a few lines of POSIX shell that compute the rank in the pod (contract P).
 
 MODELPLANE_RANK holds a stand-in, shell arithmetic that the kubelet copies wherever ``$(MODELPLANE_RANK)``
 stands. ``[SHELL, -c, PRELUDE, modelplane]`` in front of the user's command puts the number in its place, in
@@ -13,9 +13,6 @@ from __future__ import annotations
 import re
 
 from krmfn.gang import PRELUDE_MARKER, RANK
-from krmfn.gang import contains_stand_in as contains_stand_in
-from krmfn.gang import offset_of as offset_of
-from krmfn.gang import stand_in as stand_in
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.settings import SHELLS
 
@@ -25,6 +22,7 @@ if TYPE_CHECKING:
 VERSION = 1
 MARKER = PRELUDE_MARKER
 SCRIPT_NAME = "modelplane"
+WORDS = 4  # that stand in front of a command: shell, -c, the text, SCRIPT_NAME
 
 # Names that a shell sets, resets or obeys: a value given to them does not reach the engine, or breaks the
 # prelude (contract P7).
@@ -152,14 +150,14 @@ def unwrap(command: Sequence[str]) -> tuple[Wrapper | None, list[str]]:
     Raises PreludeEdited.
     """
     wrapper = _wrapper(command)
-    words = list(command[4:] if wrapper else command)
+    words = list(command[WORDS:] if wrapper else command)
     if any(MARKER in word for word in words):
         raise PreludeEdited("the prelude's first line stands in the command, but the rest is no prelude of krmfn's")
     return wrapper, words
 
 
 def _wrapper(command: Sequence[str]) -> Wrapper | None:
-    if len(command) < 4 or command[1] != "-c" or command[3] != SCRIPT_NAME:
+    if len(command) < WORDS or command[1] != "-c" or command[3] != SCRIPT_NAME:
         return None
     for version, text in _TEXTS.items():
         names = _names_in(command[2], text)

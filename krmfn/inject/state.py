@@ -1,12 +1,11 @@
-"""What can be wrong with a manifest that was injected before (contract R2, its last line; section 10).
+"""What can be wrong with a manifest that was injected before (contract R2).
 
 ``inject`` repairs all of it; it is only told where nothing is repaired, in ``check`` and ``mode: Validate``.
 """
 
 from __future__ import annotations
 
-from krmfn.gang import RANK
-from krmfn.inject import prelude
+from krmfn.gang import RANK, offset_of, stand_in
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def check_state(container: Container, member: Member, state: State, report: Repo
     """Reports what does not go together any more: rank entry, prelude, the entries that they need, and the gang."""
     index = next((i for i, entry in enumerate(container.env) if entry.name == RANK), -1)
     value = (container.env[index].value or "") if index >= 0 else ""
-    offset = prelude.offset_of(value)
+    offset = offset_of(value)
     number = value.isascii() and value.isdigit()
 
     def tell(code: str, text: str, at: int = index, proposed: str | None = None) -> None:
@@ -45,7 +44,7 @@ def check_state(container: Container, member: Member, state: State, report: Repo
         message = f"container {container.name!r}: {text}; {AGAIN}"
         report.add(code, message, f"{container.field}.env[{at}]", entry.position, entry.value, proposed)
 
-    right = prelude.stand_in(member.first)
+    right = stand_in(member.first)
     if offset is not None and report.ref.kind != "PodCliqueSet":
         tell("stand-in-on-lws", f"{RANK} is {value!r}, which only a prelude on Grove turns into a number")
     elif offset is not None and not state.wrapped:

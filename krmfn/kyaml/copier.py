@@ -29,7 +29,7 @@ class Copier:
         node = deref(node)
         tag = self._tag(node)
         if isinstance(node, Scalar):
-            return self._grow(tag + self._scalar(node, flow, bool(tag)))
+            return self._grow(tag + self._scalar(node, flow, bool(tag)), node)
         inside = self._enter(node, inside)
         if isinstance(node, Sequence):
             return f"{tag}[{', '.join(self.inline(item, True, inside) for item in node.items)}]"
@@ -83,13 +83,13 @@ class Copier:
             raise Malformed(ENDLESS, node.start)
         if len(inside) > MAX_NESTING:
             raise Malformed(f"an alias stands for more than {MAX_NESTING} levels: use a smaller one", node.start)
-        self._grow("  ")
+        self._grow("  ", node)
         return (*inside, id(node))
 
-    def _grow(self, text: str) -> str:
+    def _grow(self, text: str, node: Node) -> str:
         self.left -= len(text) + 2
         if self.left < 0:
-            raise Malformed(f"an alias stands for more than {MAX_COPY} characters: use a smaller one")
+            raise Malformed(f"an alias stands for more than {MAX_COPY} characters: use a smaller one", node.start)
         return text
 
     def _tag(self, node: Node) -> str:

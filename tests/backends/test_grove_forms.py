@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK, FieldRef, Member, Own
-from krmfn.inject.prelude import offset_of, stand_in
+from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK, FieldRef, Member, Own, offset_of, stand_in
 from krmfn.podspec import EnvVar
 from krmfn.settings import RoleRule
 from tests.backends.clique_sets import clique, clique_set, members, reading, the_gang

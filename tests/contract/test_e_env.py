@@ -1,4 +1,4 @@
-"""Contract section 4: where our entries stand in env, and what becomes of entries that are there already."""
+"""Contract E: where our entries stand in env, and what becomes of entries that are there already."""
 
 from __future__ import annotations
 

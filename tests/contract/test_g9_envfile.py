@@ -170,7 +170,7 @@ def test_g9_the_image_and_its_policy():
     assert (writer["image"], writer["imagePullPolicy"]) == (IMAGE, "IfNotPresent")
     (writer,) = spec(inject(text, rank_from="EnvFile", env_file_image="busybox:1").text)["initContainers"]
     assert writer["image"] == "busybox:1"
-    assert writer["imagePullPolicy"] == "IfNotPresent", "section 9: the first container's, whatever the image"
+    assert writer["imagePullPolicy"] == "IfNotPresent", "the first container's, whatever the image"
     stated = {"env_file_image": "busybox:1", "env_file_pull_policy": "Always"}
     (writer,) = spec(inject(text, rank_from="EnvFile", **stated).text)["initContainers"]
     assert (writer["image"], writer["imagePullPolicy"]) == ("busybox:1", "Always")

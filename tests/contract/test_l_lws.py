@@ -1,4 +1,4 @@
-"""Contract section 5: LeaderWorkerSet and DisaggregatedSet, in the pods of each LWS release."""
+"""Contract L: LeaderWorkerSet and DisaggregatedSet, in the pods of each LWS release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract section 10: the function runs last. What may follow it, what may not, and that Validate finds it."""
+"""Contract, order: the function runs last. What may follow it, what may not, and that Validate finds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract section 7: which containers are wrapped, how, and what is refused. The prelude itself runs elsewhere."""
+"""Contract P: which containers are wrapped, how, and what is refused. The prelude itself runs elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contract sections 8 and 9 on the wire: results, exit status, stdout and stderr, and the configuration."""
+"""Contract R on the wire: results, exit status, stdout and stderr, and the configuration."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_r4_what_users_wrote_cannot_break_or_hide_a_line():
     assert not {"\x1b", "\u202e"} & set(done.stderr)
 
 
-# -- section 9
+# -- configuration
 
 SETTINGS = [
     ("lws: {version: 0.5.0}", "lws.version: 0.5.0", lws("", ""), {"lws": "0.5.0"}),

@@ -1,4 +1,4 @@
-"""Contract section 10: patches after the function break what it put in. Validate and ``check`` tell; a run repairs it.
+"""Contract, order: patches after the function break what it put in. Validate and ``check`` tell; a run repairs it.
 
 Every patch is made on data and written anew, as a host does.
 """

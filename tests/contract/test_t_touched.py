@@ -1,4 +1,4 @@
-"""Contract section 3: what is touched, and that nothing else is."""
+"""Contract T: what is touched, and that nothing else is."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ class _Check:
         self.again(source, result)
 
     def served(self, before: Map, after: Map, wanted: Wanted) -> None:
-        """Contract sections 4 and 5, on every LeaderWorkerSet and DisaggregatedSet."""
+        """Contract E and L, on every LeaderWorkerSet and DisaggregatedSet."""
         for was, now in zip(workloads(before), workloads(after), strict=True):
             if opted_out(was) or hosttree.repeats(was):  # hosts refuse a key that stands twice
                 continue

@@ -1,4 +1,4 @@
-"""What must hold in an injected PodCliqueSet, whatever its cliques are called (contract sections 6, 7)."""
+"""What must hold in an injected PodCliqueSet, whatever its cliques are called (contract G, P)."""
 
 from __future__ import annotations
 

@@ -42,7 +42,6 @@ def fault(case: Case) -> Fault | None:
                 return found
             if "--in-place" not in words and path.read_bytes() != case.data:
                 return Fault(f"krmfn {' '.join(words)}: the file is changed", "")
-        # The first run may leave results in a list, which the second takes out.
         outs = []
         for _ in range(2):
             found = found or _run(["inject", "--in-place", *options, str(path)], "krmfn inject --in-place, again")

@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from krmfn.gang import offset_of, stand_in
 from krmfn.inject import prelude
 from tests.fuzz.runner import Fault
 from tests.shells import ENGINE_STATUS, SHELL_ADDS, SHELL_RESETS, SHELLS, Engine
@@ -112,18 +113,18 @@ class Start(NamedTuple):
 def make(r: Random) -> Start:
     """Something a container could be started with."""
     offset, index = r.choice((0, 1, 2, 7, 10, 99)), str(r.choice((0, 1, 2, 8, 9, 10, 111)))
-    stand_in = prelude.stand_in(offset)
+    held = stand_in(offset)
 
     def text() -> str:
-        return "".join(stand_in if r.random() < 0.15 else r.choice(PIECES) for _ in range(r.randint(0, 6)))
+        return "".join(held if r.random() < 0.15 else r.choice(PIECES) for _ in range(r.randint(0, 6)))
 
-    env = {RANK: stand_in, INDEX: index}
+    env = {RANK: held, INDEX: index}
     if r.random() < 0.3:  # a shell complains on its own about a locale that is not there
         env["LC_ALL"] = r.choice(("C", "POSIX", "C.UTF-8"))
     holding = []
     for name in r.sample(NAMES, r.randint(0, 6)):
         env[name] = text()
-        if stand_in in env[name]:
+        if held in env[name]:
             holding.append(name)
     words = [text() for _ in range(r.choice((0, 1, 2, 5, 30)))]
     return Start(r.choice(SHELLS).label, words, env, [RANK, *holding])
@@ -136,17 +137,17 @@ def fault(start: Start, engine: Engine) -> Fault | None:
         return None
     wrapped = prelude.wrap([engine.path], start.names, shell.word)
     seen = engine.start(shell, [*wrapped, engine.path, *start.words], start.env)
-    stand_in = start.env[RANK]
-    number = str((prelude.offset_of(stand_in) or 0) + int(start.env[INDEX]))
+    held = start.env[RANK]
+    number = str((offset_of(held) or 0) + int(start.env[INDEX]))
     kind = f"prelude in {start.shell}: "
     shown = json.dumps(start._asdict())
     if seen.status != ENGINE_STATUS or seen.stderr or not seen.same_process:
         return Fault(f"{kind}not started", f"{seen.status} {seen.stderr!r}\n{shown}")
-    if seen.argv != [word.replace(stand_in, number) for word in start.words]:
+    if seen.argv != [word.replace(held, number) for word in start.words]:
         return Fault(f"{kind}argv", f"{seen.argv}\n{shown}")
     environ = {k: v for k, v in seen.environ.items() if k not in SHELL_ADDS | SHELL_RESETS or k in start.env}
     environ.pop("PATH", None)  # busybox and mksh export their own
-    wanted = {k: v.replace(stand_in, number) if k in start.names else v for k, v in start.env.items()}
+    wanted = {k: v.replace(held, number) if k in start.names else v for k, v in start.env.items()}
     if environ != wanted:
         return Fault(f"{kind}environment", f"{environ}\n{shown}")
     return None

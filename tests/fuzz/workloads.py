@@ -1,4 +1,4 @@
-"""What the function may touch, read from expanded values by the contract's sections 3 to 5.
+"""What the function may touch, read from expanded values by the contract's T, E and L.
 
 Everything the function may have added is taken out of input and output alike, so that what is left must be
 equal; and for LeaderWorkerSets what has to be there is known too.
@@ -210,7 +210,7 @@ class Wanted(NamedTuple):
 
 
 def lws_faults(before: Map, after: Map, wanted: Wanted) -> list[str]:
-    """What is wrong in a LeaderWorkerSet or DisaggregatedSet that was injected (contract sections 4, 5)."""
+    """What is wrong in a LeaderWorkerSet or DisaggregatedSet that was injected (contract E, L)."""
     faults = []
     old, new = templates(before), templates(after)
     for was, now in zip(old, new, strict=True):

@@ -163,7 +163,7 @@ def test_success_says_nothing(form, function, request, host: Host, tmp_path: Pat
 
 @pytest.mark.parametrize(("form", "function"), FORMS)
 def test_order_function_after_patches_is_right(form, function, request, host: Host, tmp_path: Path):
-    """contract section 10: transformers run after the patches of their kustomization."""
+    """The order that the contract wants: transformers run after the patches of their kustomization."""
     patch = """
         patches:
         - target: {kind: LeaderWorkerSet}
@@ -178,7 +178,7 @@ def test_order_function_after_patches_is_right(form, function, request, host: Ho
 
 
 def patched_afterwards(folder: Path, inner: Path, patch: str) -> Path:
-    """A kustomization over one that holds the function: contract section 10 says no to these patches."""
+    """A kustomization over one that holds the function: the contract says no to these patches."""
     folder.mkdir()
     text = f"resources: [../{inner.name}]\npatches:\n- path: patch.yaml\n  target: {{name: .*}}\n"
     (folder / "kustomization.yaml").write_text(text, "utf-8")
@@ -194,7 +194,7 @@ SHIFT = """\
 
 
 def test_order_patch_after_the_function_is_found(host: Host, tmp_path: Path, with_plugin):
-    """contract section 10: NODE comes before the name it refers to."""
+    """The order that the contract wants: NODE comes before the name it refers to."""
     folder = patched_afterwards(tmp_path / "outer", kustomization(tmp_path / "inner"), SHIFT)
     run = host.ok(tools.newest_kubectl(), "kustomize", ENABLED, folder, env=with_plugin)
     assert env_names(run.stdout) == ["NODE", "MODELPLANE_LEADER_ADDRESS", "MODELPLANE_RANK", "LOG_LEVEL"]
@@ -214,7 +214,7 @@ LOSE = """\
 
 
 def test_order_patch_that_loses_the_wrapper_is_found(host: Host, examples: Path, with_plugin):
-    """contract section 10: a command patched afterwards starts without the prelude."""
+    """The order that the contract wants: a command patched afterwards starts without the prelude."""
     folder = patched_afterwards(examples / "outer", examples / "grove-vllm", LOSE)
     run = host.ok(tools.newest_kubectl(), "kustomize", ENABLED, folder, env=with_plugin)
     assert b"krmfn prelude" not in run.stdout

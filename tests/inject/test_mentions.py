@@ -1,4 +1,4 @@
-"""Where a name is mentioned, at the characters beside it (contract 2)."""
+"""Where a name is mentioned, at the characters beside it (the contract's word)."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from krmfn import kubelet
+from krmfn.gang import contains_stand_in, offset_of, stand_in
 from krmfn.inject import prelude
 from tests.shells import BASH, ENGINE_STATUS, SHELL_ADDS, SHELL_RESETS, Engine, each_shell
 from tests.support import need
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 RANK = "MODELPLANE_RANK"
 INDEX = "GROVE_PCLQ_POD_INDEX"
-STAND_IN = prelude.stand_in(1)
+STAND_IN = stand_in(1)
 POD = {RANK: STAND_IN, INDEX: "2", "PATH": "/nowhere"}  # third pod of the first worker clique: rank 3
 REF = f"$({RANK})"
 
@@ -59,9 +60,9 @@ def engine_env(started: Started) -> dict[str, str]:
     ("offset", "text"), [(1, f"$((0+1+{INDEX}))"), (0, f"$((0+0+{INDEX}))"), (12, f"$((0+12+{INDEX}))")]
 )
 def test_P1_stand_in(offset, text):
-    assert prelude.stand_in(offset) == text
-    assert prelude.offset_of(text) == offset
-    assert prelude.contains_stand_in(f"x{text}y")
+    assert stand_in(offset) == text
+    assert offset_of(text) == offset
+    assert contains_stand_in(f"x{text}y")
     assert kubelet.expand(text, {INDEX: "2", f"({INDEX}": "2"}) == text, "the kubelet leaves it alone"
 
 
@@ -78,7 +79,7 @@ def test_P1_stand_in(offset, text):
     ],
 )
 def test_P1_other_text_has_no_offset(text):
-    assert prelude.offset_of(text) is None
+    assert offset_of(text) is None
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_P1_other_text_has_no_offset(text):
     ],
 )
 def test_P7_stand_in_in_user_text(text, expected, reason):
-    assert prelude.contains_stand_in(text) is expected, reason
+    assert contains_stand_in(text) is expected, reason
 
 
 # The text
@@ -314,7 +315,7 @@ def test_P4_replaces_the_shell(engine, shell):
 @pytest.mark.parametrize("offset", [0, 1, 9, 10, 123])
 def test_P3_rank_is_index_plus_offset(engine, shell, offset):
     for index in ("0", "7", "8", "9", "10", "19", "100"):
-        env = {RANK: prelude.stand_in(offset), INDEX: index}
+        env = {RANK: stand_in(offset), INDEX: index}
         started = start(engine, shell, [f"--rank={env[RANK]}"], env)
         rank = str(int(index) + offset)
         assert (started.environ[RANK], started.argv) == (rank, [f"--rank={rank}"])
@@ -591,7 +592,7 @@ def test_P3_is_as_if_the_number_had_been_there(engine, shell, before, after, wor
     ideal = kubelet.resolve_env([*before, Entry(RANK, str(index + 1)), *after], below, str)
     ideal_argv = kubelet.argv(words, ideal)
     # Text of the user's that already is a stand-in is an error before it gets here (contract P7).
-    assume(not any(prelude.contains_stand_in(text) for text in [*ideal.values(), *ideal_argv]))
+    assume(not any(contains_stand_in(text) for text in [*ideal.values(), *ideal_argv]))
 
     entries = [*before, Entry(RANK, STAND_IN), *after]
     env = kubelet.resolve_env(entries, below, str)
