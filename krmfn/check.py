@@ -7,12 +7,12 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from krmfn import function
-from krmfn.files import Together, is_broken, is_manifest, left_alone, read_files, shown_name
 from krmfn.findings import ERROR, INFO, WARNING, Finding, Report
 from krmfn.kyaml.errors import InputError
 from krmfn.kyaml.resourcelist import read
 from krmfn.kyaml.results import SEVERITIES, clean
 from krmfn.kyaml.run import FINDINGS, OK, UNREADABLE
+from krmfn.manifests import Together, is_broken, is_manifest, left_alone, read_files, shown_name
 from krmfn.options import Parser, add_config, settings_from
 from krmfn.output import complain, is_terminal, put, say
 

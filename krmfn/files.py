@@ -8,31 +8,26 @@ import os
 import re
 import signal
 import stat
-import sys
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from krmfn import function
 from krmfn.function import KINDS
-from krmfn.host import settings_of
 from krmfn.kyaml.errors import InputError
-from krmfn.kyaml.resourcelist import BOM, read
+from krmfn.kyaml.resourcelist import BOM
 from krmfn.kyaml.results import clean
-from krmfn.kyaml.run import OK, UNREADABLE, answer, read_input
-from krmfn.kyaml.source import Source
+from krmfn.kyaml.run import OK, UNREADABLE, answer
+from krmfn.manifests import Together, is_broken, is_manifest, left_alone, read_file, read_files, shown_name
 from krmfn.options import Parser, add_config, settings_from
 from krmfn.output import complain, put, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
-    from krmfn.findings import Finding
-    from krmfn.kyaml.resourcelist import Resource, ResourceList
+    from krmfn.kyaml.resourcelist import ResourceList
     from krmfn.kyaml.results import Result
     from krmfn.settings import Settings
 
-SUFFIXES = (".yaml", ".yml", ".json")
-GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # a file that was there just now, a link that leads nowhere
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 DESCRIPTION = """\
 Injects MODELPLANE_LEADER_ADDRESS and MODELPLANE_RANK into manifests and prints
@@ -49,13 +44,6 @@ examples:
 exit status: 0 done; 1 an error in a resource; 2 a file that cannot be read or
 written, a bad configuration or bad usage. What and where is on stderr.
 """
-
-
-class Found(NamedTuple):
-    """A file to read. ``named``: the user named it, so that it has to be a manifest."""
-
-    path: str
-    named: bool
 
 
 class Done(NamedTuple):
@@ -84,90 +72,6 @@ def inject_command(words: Sequence[str]) -> int:
     if status:
         return status
     return _write(done) if options.in_place else _print(done, options.diff)
-
-
-def read_files(paths: Sequence[str]) -> Iterator[tuple[Found, bytes]]:
-    """The named files, and the manifests in the named folders, sorted, each once, with their bytes.
-
-    In a folder, links that lead out of it are left alone, and so is what is no regular file, or is there no more
-    when its turn comes. Raises OSError for all else that cannot be read.
-    """
-    seen: set[str] = set()
-    for path in paths:
-        for found in _in_folder(path) if path != "-" and os.path.isdir(path) else [Found(path, True)]:
-            real = found.path if found.path == "-" else os.path.realpath(found.path)
-            if real in seen:
-                continue
-            seen.add(real)
-            data = _read_found(found)
-            if data is not None:
-                yield found, data
-
-
-def _read_found(found: Found) -> bytes | None:
-    """The bytes of a file, None for one in a folder that is no regular file or is there no more."""
-    try:
-        if found.named or stat.S_ISREG(os.stat(found.path).st_mode):
-            return _read(found.path)
-    except OSError as error:
-        if found.named or error.errno not in GONE:
-            raise
-    return None
-
-
-def _in_folder(top: str) -> Iterator[Found]:
-    root = os.path.join(os.path.realpath(top), "")
-    for folder, folders, names in os.walk(top, onerror=_raise):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = os.path.join(folder, name)
-            if name.endswith(SUFFIXES) and os.path.realpath(path).startswith(root):
-                yield Found(path, False)
-
-
-def _raise(error: OSError) -> None:
-    if not isinstance(error, FileNotFoundError):
-        raise error
-
-
-def _read(path: str) -> bytes:
-    """A file's bytes, or stdin's for ``-``. Raises OSError, which names the file."""
-    name = shown_name(path)
-    try:
-        if path != "-":
-            with open(path, "rb") as file:
-                return read_input(file)
-        if sys.stdin is None:
-            raise OSError(errno.EBADF, "it is closed")
-        return read_input(sys.stdin.buffer)
-    except InputError as error:
-        raise OSError(errno.EFBIG, error.message, name) from None
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, name) from None
-
-
-def is_manifest(data: bytes) -> bool:
-    """True for YAML documents of which one has a kind. Raises InputError where it is not YAML."""
-    return any(item.kind not in ("", "?") for item in read(data, ()).items)
-
-
-def is_broken(data: bytes) -> bool:
-    """True where a file that cannot be read as manifests is not YAML at all, or has the word that makes a manifest."""
-    try:
-        Source(data.decode("utf-8-sig"))
-    except (UnicodeDecodeError, InputError):
-        return True
-    return b"kind" in data
-
-
-def left_alone(path: str, error: InputError) -> str:
-    """The line for a file in a folder that cannot be read as manifests; it may be a template of something else."""
-    return f"[warning] {path}{f':{error.line}' if error.line else ''}: left alone: {error.message}"
-
-
-def shown_name(path: str) -> str:
-    """What a path is called in messages."""
-    return "stdin" if path == "-" else path
 
 
 def _run(paths: Sequence[str], settings: Settings | None) -> tuple[list[Done], int, int]:
@@ -206,43 +110,6 @@ def _run(paths: Sequence[str], settings: Settings | None) -> tuple[list[Done], i
     lines += [one.line(together.name_of(about)) for about, one in zip(rest, function.results(rest), strict=True)]
     say(*sorted(lines, key=lambda line: not line.startswith("[error]")))
     return done, status, others
-
-
-class Together:
-    """The function on one file after the other, and what only all of them tell: a ConfigMap may be in another file.
-
-    ``settings``: None for those that come with a list. ``mode`` takes the place of theirs.
-    """
-
-    def __init__(self, settings: Settings | None, mode: str | None = None) -> None:
-        self.settings = settings
-        self.mode = mode
-        self.whole = function.Outcome([], [], [], [])
-        self.items: list[Resource] = []
-        self.files: dict[int, tuple[str, Settings]] = {}
-
-    def add(self, items: ResourceList, name: str) -> list[Finding]:
-        """Runs the function on a file called ``name``: what it tells by itself. Raises BadConfig."""
-        own = settings_of(items, name) if self.settings is None else self.settings
-        own = own if self.mode is None else own._replace(mode=self.mode)
-        found = function.inject_alone(items, own)
-        if self.settings is None:
-            found.findings.extend(function.unused_rules(found.workloads, own))
-        self.files[id(items)] = name, own
-        self.items += items.items
-        self.whole.extend(found)
-        return function.told(found, own).findings
-
-    def rest(self) -> list[Finding]:
-        """What concerns several files, once all were added."""
-        found = function.bystanders(self.items, self.whole)
-        if self.settings is not None:
-            found += function.unused_rules(self.whole.workloads, self.settings)
-        return [one for one in found if one.code not in self.files[id(one.resource.owner)][1].ignore]
-
-    def name_of(self, finding: Finding) -> str:
-        """The file that a finding is about."""
-        return self.files[id(finding.resource.owner)][0]
 
 
 def _print(done: list[Done], diff: bool) -> int:
@@ -317,7 +184,7 @@ def replace(done: Done) -> None:
     have = os.stat(target)
     if not stat.S_ISREG(have.st_mode):
         raise OSError(errno.EINVAL, "it is no regular file")
-    if _read(target) != done.before:
+    if read_file(target) != done.before:
         raise OSError(errno.EBUSY, "it has changed since it was read")
     _rename_over(target, have, done.after)
 

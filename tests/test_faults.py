@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from krmfn.files import read_files
+from krmfn.manifests import read_files
 from tests.contract.manifests import lws, pcs, resource_list
 from tests.contract.world import inject
 from tests.support import ROOT, TIMEOUT_SECONDS, Run, krmfn_command, missing, need, run_krmfn

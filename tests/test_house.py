@@ -46,9 +46,10 @@ MAY_IMPORT["host"] = {"function", *BELOW_FUNCTION}
 MAY_IMPORT["output"] = {"kyaml"}
 MAY_IMPORT["options"] = {"host", "output", *BELOW_FUNCTION}
 MAY_IMPORT["plugin"] = {"options", "output"}
-MAY_IMPORT["files"] = {"function", "host", "options", "output", *BELOW_FUNCTION}
-MAY_IMPORT["check"] = MAY_IMPORT["explain"] = {"files", *MAY_IMPORT["files"]}
-MAY_IMPORT["cli"] = {"check", "explain", "plugin", *MAY_IMPORT["check"]}
+MAY_IMPORT["manifests"] = {"function", "host", *BELOW_FUNCTION}
+MAY_IMPORT["files"] = {"manifests", "options", "output", *MAY_IMPORT["manifests"]}
+MAY_IMPORT["check"] = MAY_IMPORT["explain"] = MAY_IMPORT["files"]
+MAY_IMPORT["cli"] = {"check", "explain", "files", "plugin", *MAY_IMPORT["check"]}
 MAY_IMPORT["__main__"] = {"cli", *MAY_IMPORT["cli"]}
 
 # Whatever is not named here imports the standard library only.

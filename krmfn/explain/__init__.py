@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from krmfn import versions
 from krmfn.explain.gather import Cluster, Input, gather, read_input
 from krmfn.explain.releases import oldest_known
-from krmfn.files import is_broken, left_alone, read_files, shown_name
 from krmfn.kyaml.errors import InputError
 from krmfn.kyaml.run import FINDINGS, OK
+from krmfn.manifests import is_broken, left_alone, read_files, shown_name
 from krmfn.options import Parser, add_config, settings_from
 from krmfn.output import complain, put, say
 

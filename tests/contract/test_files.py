@@ -472,3 +472,13 @@ def test_R4_the_worst_comes_first_whatever_file_it_is_in(tmp_path):
     write(tmp_path, {"a.yaml": doubtful, "b.yaml": BROKEN, "c.yaml": doubtful})
     lines = krmfn(tmp_path, ".").stderr.splitlines()
     assert [line.split(":")[0] for line in lines] == ["[error] ./b.yaml", "[warning] ./a.yaml", "[warning] ./c.yaml"]
+
+
+def test_a_file_is_named_wherever_its_folder_is(tmp_path):
+    """A broken file in a folder is a warning, and one that was named an error, whatever came first."""
+    write(tmp_path, {"m/a.yaml": lws(""), "m/b.yaml": "a: [\n"})
+    for words in (("m", "m/b.yaml"), ("m/b.yaml", "m")):
+        done = krmfn(tmp_path, *words)
+        assert (done.status, done.stdout) == (2, b""), words
+        assert done.stderr.startswith("[error] m/b.yaml:"), words
+        assert run_krmfn(b"", "check", *words, cwd=tmp_path).status == 2
