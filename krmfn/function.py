@@ -8,7 +8,7 @@ from __future__ import annotations
 from krmfn import backends, workloads
 from krmfn.findings import ERROR, Finding, Report
 from krmfn.gang import ADDRESS, PREFIX, RANK
-from krmfn.inject.container import clear, treat, was_injected
+from krmfn.inject.container import clear, has_forms, treat, was_injected
 from krmfn.inject.envfile import clear_template, is_writer, treat_template
 from krmfn.inject.plan import Plan
 from krmfn.kyaml.access import depth, path_to
@@ -160,9 +160,10 @@ def _workload(workload: Workload, settings: Settings, plan: Plan, outcome: Outco
 
 
 def _members(reading: Reading, settings: Settings, plan: Plan, report: Report) -> Iterator[tuple[Member, Treated]]:
-    again = settings.mode == "Validate" and was_injected(reading)[0]
+    before = settings.mode == "Validate" and was_injected(reading)
     for gang in reading.gangs:
         for member in gang.members:
+            again = before or (settings.mode == "Validate" and has_forms(member))
             filed = False
             for container in member.template.containers:
                 if not is_writer(container) and not matches(settings.exclude, container.name):

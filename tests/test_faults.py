@@ -6,6 +6,7 @@ traceback, and no file is half-written or lost.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -72,6 +73,7 @@ def krmfn(
     wrap: Sequence[str] = (),
     env: dict[str, str] | None = None,
     command: str = "",
+    timeout: float = TIMEOUT_SECONDS,
 ) -> Run:
     """Runs krmfn, or another command. ``before`` runs in the process before it starts; ``wrap`` is put in front."""
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **(streams or {})}
@@ -83,7 +85,7 @@ def krmfn(
         cwd=folder,
         preexec_fn=before,
         env={**os.environ, **(env or {})},
-        timeout=TIMEOUT_SECONDS,
+        timeout=timeout,
         check=False,
     )
     return Run(done.returncode, done.stdout or b"", (done.stderr or b"").decode())
@@ -642,12 +644,21 @@ def test_too_little_memory(tmp_path, words):
 
 
 def smallest_memory(folder: Path, words: Sequence[str]) -> int:
-    """An address space that is enough for a small input."""
+    """An address space that is enough for a small input.
+
+    With less, Python itself may fail in ways of its own before it comes to a line of ours, or never end.
+    """
+
+    def enough(size: int) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            before = limited(resource.RLIMIT_AS, size * MIB)
+            return krmfn(folder, words, data=BEFORE.encode(), before=before, timeout=10).status == 0
+        return False
+
     low, high = 8, 512
     while low < high:
         half = (low + high) // 2
-        done = krmfn(folder, words, data=BEFORE.encode(), before=limited(resource.RLIMIT_AS, half * MIB))
-        low, high = (low, half) if done.status == 0 else (half + 1, high)
+        low, high = (low, half) if enough(half) else (half + 1, high)
     return (low + 2) * MIB
 
 

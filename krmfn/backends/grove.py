@@ -9,7 +9,7 @@ from __future__ import annotations
 from krmfn.backends.grove_checks import check
 from krmfn.backends.grove_forms import HELPERS, Place, address, judge, owns, rank
 from krmfn.backends.grove_releases import generation
-from krmfn.backends.grove_roles import GANG, WORKER
+from krmfn.backends.grove_roles import GANG, WORKER, stem
 from krmfn.backends.grove_tree import Clique, CliqueSet
 from krmfn.backends.grove_units import Shape, find_shapes
 from krmfn.findings import Finding, Report
@@ -33,11 +33,19 @@ def read(workload: Workload, settings: Settings) -> Reading:
     gangs = tuple(Gang(shape.name, tuple(_members(shape, settings))) for shape in shapes)
     inside = {clique.name for shape in shapes for clique in shape.cliques}
     left = (
-        Left(clique.name, clique.template, owns(tree.by_name))
+        Left(clique.name, clique.template, owns(_peers(tree, clique), tree.group_of(clique.name) is not None))
         for clique in tree.cliques
         if clique.template is not None and clique.name not in inside
     )
     return Reading(gangs, tuple(report.found), tuple(left))
+
+
+def _peers(tree: CliqueSet, clique: Clique) -> set[str]:
+    """The cliques that could lead a clique, whatever the settings."""
+    group = tree.group_of(clique.name)
+    if group is not None:
+        return set(group.clique_names)
+    return {other.name for other in tree.cliques if stem(other) == stem(clique) and tree.group_of(other.name) is None}
 
 
 def _members(shape: Shape, settings: Settings) -> Iterator[Member]:

@@ -135,14 +135,18 @@ def judge(place: Place, settings: Settings) -> Judge:
     return verdict
 
 
-def owns(cliques: Container[str]) -> Callable[[EnvVar], bool]:
-    """Whether an entry is of a form that is given in a set of ``cliques``, at whatever place on whatever release."""
+def owns(leaders: Container[str], grouped: bool) -> Callable[[EnvVar], bool]:
+    """Whether an entry is of a form that a clique is given on whatever release.
+
+    ``leaders``: the cliques that could lead it. ``grouped``: it is in a scaling group.
+    """
 
     def is_own(entry: EnvVar) -> bool:
         if entry.name == ADDRESS:
-            return entry.value_from is None and _is_address(entry.value or "", cliques)
+            return entry.value_from is None and _is_address(entry.value or "", leaders, grouped)
         if entry.name == RANK:
-            return _shape(entry) is not None
+            shown = _shape(entry)
+            return shown is not None and not (len(shown) > 1 and shown.startswith("0"))
         return any(entry.name == helper.name and entry.field_path == helper.path for helper in HELPERS)
 
     return is_own
@@ -187,15 +191,16 @@ def _newer_ranks(place: Place) -> dict[str, Version]:
     return found
 
 
-def _is_address(value: str, cliques: Container[str] | None = None) -> bool:
-    """Whether an address is put together as ours are, for a leader of whatever name or one of ``cliques``."""
+def _is_address(value: str, leaders: Container[str] | None = None, grouped: bool | None = None) -> bool:
+    """Whether an address is put together as ours are, for whatever leader, or for one of ``leaders`` in its place."""
     for parts in (_OWN_ENV, _GROVE_ENV):
         tail = f"-0.{parts.service}"
         if value == parts.clique + tail:
             return True
-        for prefix in (parts.group, parts.clique_set):
+        for prefix, in_group in ((parts.group, True), (parts.clique_set, False)):
             name = value[len(prefix) + 1 : -len(tail)]
-            if value == f"{prefix}-{name}{tail}" and (_CLIQUE.fullmatch(name) if cliques is None else name in cliques):
+            fits = _CLIQUE.fullmatch(name) if leaders is None else name in leaders and in_group == grouped
+            if value == f"{prefix}-{name}{tail}" and fits:
                 return True
     return False
 

@@ -112,7 +112,7 @@ def _injected_before(data: bytes, changed: set[tuple[int, str]], settings: Setti
         if not places:
             continue
         again = (workload for workload in workloads.find(item) if workload.path in places)
-        if all(was_injected(backends.read(workload, settings))[1] for workload in again):
+        if all(was_injected(backends.read(workload, settings)) for workload in again):
             found[item.index] = item
     return found
 

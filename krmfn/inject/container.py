@@ -5,6 +5,7 @@ from __future__ import annotations
 from krmfn.gang import ADDRESS, ENV_FILE_REF, RANK, FieldRef, Own, contains_stand_in, offset_of, stand_in
 from krmfn.inject import prelude
 from krmfn.inject.env import plan_env
+from krmfn.inject.envfile import is_writer
 from krmfn.inject.state import State, check_state
 from krmfn.kubelet import holders, mentions
 from krmfn.kyaml import tree
@@ -97,27 +98,45 @@ def treat(
     plan.add(container.node, "env", container.env_slot, container.trail, env.change)
     if settings.mode == "Validate":
         lost = _lost(container, own_env, texts) if again else []
-        check_state(container, member, State(wrapper is not None, wrapped and shell.changed, env.broken, lost), report)
+        rewraps = wrapper is not None and wrapped and _misses(container, wrapper, names)
+        check_state(container, member, State(wrapper is not None, rewraps, env.broken, lost), report)
     changed = env.change.edits or shell.changed
     ranked = any(entry.name == RANK for entry in env.entries)
     return Treated(container, shell.path, literal, changed, ranked, filed and not env.rank_kept)
 
 
-def was_injected(reading: Reading) -> tuple[bool, bool]:
-    """Whether an earlier run left something in a workload, and whether that is sure.
+def _misses(container: Container, wrapper: prelude.Wrapper, names: Sequence[str]) -> bool:
+    """True where a prelude does not reach a variable or a handler that needs it."""
+    handlers = [handler.command.words for handler in container.handlers if not prelude.unwrap(handler.command.words)[0]]
+    return list(wrapper.names) != list(names) or any(mentions(word, names) for words in handlers for word in words)
 
-    Both variables in forms of ours, in one container, are what a user may have written, too. Helper entries are
-    not, and hardly are such forms in each template.
+
+def was_injected(reading: Reading) -> bool:
+    """Whether an earlier run surely left something in a workload.
+
+    Both variables in forms of ours are what a user may have written, too, but hardly in each template. Helper
+    entries, preludes and writers of an env file are not.
     """
     members = [member for gang in reading.gangs for member in gang.members]
-    found = [any({ADDRESS, RANK} <= _own_names(c, member) for c in member.template.containers) for member in members]
-    helpers = {helper.name for member in members for helper in member.helpers}
-    names = {entry.name for member in members for c in member.template.containers for entry in c.env}
-    return any(found), bool(found) and (all(found) or not helpers.isdisjoint(names))
+    return bool(members) and (all(map(has_forms, members)) or any(map(_has_marks, members)))
 
 
-def _own_names(container: Container, member: Member) -> set[str]:
-    return {entry.name for entry in container.env if member.judge(entry) is not None}
+def has_forms(member: Member) -> bool:
+    """Whether a container of a template has both variables in forms of ours."""
+    return any(
+        {ADDRESS, RANK} <= {entry.name for entry in container.env if member.judge(entry) is not None}
+        for container in member.template.containers
+    )
+
+
+def _has_marks(member: Member) -> bool:
+    helpers = {helper.name for helper in member.helpers}
+    return any(
+        is_writer(container)
+        or Treated.own_words(container.command.words)
+        or any(entry.name in helpers for entry in container.env)
+        for container in member.template.containers
+    )
 
 
 def _lost(container: Container, own_env: list[EnvVar], texts: list[tuple[str, str, int]]) -> list[str]:
@@ -280,17 +299,19 @@ def _wrap(
 def _is_supplied(container: Container, command: list[str], settings: Settings, source: Source) -> bool:
     """True for a command that came in with a prelude (contract P6, P8): the configured one, as a new key is written.
 
-    In block style that is behind the name and in double quotes, which hosts that write YAML anew take off; then it
-    stays, as the user's own does.
+    In block style the prelude's last word is in double quotes then, and its first is not. Hosts that write YAML anew
+    do not keep that; then the command stays, as the user's own does.
     """
     found = container.command.slot
     if found is None or tuple(command) != _entrypoint(container, settings):
         return False
     if not isinstance(found.value, tree.Sequence) or found.value.flow:
         return isinstance(found.value, tree.Sequence) and found.mapping.flow and is_marked(source, found.value)
-    keys = [key_text(key) for key, _ in found.mapping.entries]
-    quoted = all(isinstance(word, tree.Scalar) and word.style == '"' for word in found.value.items[prelude.WORDS :])
-    return quoted and "name" in keys and keys.index("command") == keys.index("name") + 1
+    if len(found.value.items) < prelude.WORDS:
+        return False
+    first, last = found.value.items[0], found.value.items[prelude.WORDS - 1]
+    styles = (isinstance(word, tree.Scalar) and word.style == '"' for word in (first, last))
+    return tuple(styles) == (False, True)
 
 
 def _rewrap(
@@ -312,7 +333,8 @@ def _rewrap(
     if not right and (old is not None or names):
         new = tuple(prelude.wrap(command, names, shell)) if names else ()
         if not words.words:  # contract P6: the configuration's entrypoint comes in as a whole, to be known again
-            new = (*new, *(command if words.mapping.flow else map(Quoted, command)))
+            last = prelude.SCRIPT_NAME if words.mapping.flow else Quoted(prelude.SCRIPT_NAME)
+            new = (*new[:-1], last, *command)
         ours = range(len(words.words) if supplied else prelude.WORDS) if old is not None else ()
         change = ListEdit(new, tuple(ours), with_key=not names, marked=True)
     plan.add(words.mapping, "command", words.slot, container.trail, change)

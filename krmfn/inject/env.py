@@ -40,6 +40,7 @@ class _Choice(NamedTuple):
     ours: bool  # what stays or comes in is in the member's own form
     theirs: bool  # what stays is the user's own definition
     stale: dict[int, str]  # entries of an earlier run that are wrong here, with the reason
+    behind: tuple[int, ...]  # the first entry of an earlier run, if one before it refers to it
 
 
 def plan_env(
@@ -59,7 +60,7 @@ def plan_env(
     chosen = [(choice.keep, choice.theirs) for choice in (address, ranked)]
     late = [i for i, theirs in chosen if i is not None and _too_late(container, member, i, theirs, gone)]
     helpers = member.address.helpers if address.ours else ()
-    kept, old = _helpers(container, member, helpers, report)
+    kept, old = _helpers(container, member, helpers, gone, report)
     at = address.form if address.form in swap else address.keep  # where the address will stand, if not in front
     before = -1 if at in late or at is None else at
     late += [index for index in kept.values() if index > before]
@@ -74,7 +75,12 @@ def plan_env(
     else:
         change = ListEdit(tuple(_front(want, late, run)), drop, swap=tuple(swap.items()))
     broken = address.stale | ranked.stale
-    broken |= {i: "it stands behind an entry that refers to it" for i in late if (i, True) not in chosen}
+    behind = [
+        *address.behind,
+        *ranked.behind,
+        *(i for i in kept.values() if address.keep is not None and i > address.keep),
+    ]
+    broken |= dict.fromkeys(behind, "it stands behind an entry that refers to it")
     missing = [helper.name for helper in helpers if helper.name not in kept]
     if address.keep is not None and missing:
         broken[address.keep] = f"it refers to {', '.join(missing)}, which nothing sets any more"
@@ -83,8 +89,7 @@ def plan_env(
 
 def _is_made_of_rank(container: Container, address: _Choice) -> bool:
     """True for an address of the user's own, which stays, that needs the rank to be defined before it."""
-    value = container.env[address.keep].value if address.keep is not None and address.theirs else None
-    return any(reference.name == RANK for reference in references(value or ""))
+    return address.keep is not None and address.theirs and _is_used(RANK, [container.env[address.keep]])
 
 
 def _leading(container: Container, member: Member) -> int:
@@ -131,13 +136,23 @@ def _choose(
     stale = {i: verdict.note for i, verdict in verdicts.items() if verdict is not None and verdict.stale}
     drop = tuple(i for i in verdicts if i != keep)
     form = next((i for i in drop if verdicts[i] is not None), None)
-    return _Choice(keep, drop, wanted if keep is None else None, form, ours, keep in own, stale)
+    first = next((i for i, verdict in verdicts.items() if verdict is not None), -1)
+    behind = (first,) if first > 0 and _is_used(name, container.env[:first]) else ()
+    return _Choice(keep, drop, wanted if keep is None else None, form, ours, keep in own, stale, behind)
+
+
+def _is_used(name: str, entries: Iterable[EnvVar]) -> bool:
+    return any(reference.name == name for entry in entries for reference in references(entry.value or ""))
 
 
 def _verdict(entry: EnvVar, judge: Judge) -> Own | None:
     verdict = judge(entry)
     if verdict is not None and verdict.right and not entry.quoted:  # contract E2
         return Own(False, "a number without quotes, which the API server refuses", stale=True)
+    if entry.value and entry.value_from is not None:  # a merge of patches makes such entries
+        parts = (entry._replace(value_from=None), entry._replace(value=None))
+        if any(judge(part) is not None for part in parts):
+            return Own(False, "value and valueFrom together, which the API server refuses", stale=True)
     return verdict
 
 
@@ -202,15 +217,20 @@ def _too_late(container: Container, member: Member, index: int, theirs: bool, go
     made_of = {ref.name for ref in references(entry.value or "")} - ours
     if theirs and any(other.name in made_of for other in earlier):
         return False
-    return any(ref.name == entry.name for other in earlier for ref in references(other.value or ""))
+    return _is_used(entry.name, earlier)
 
 
 def _helpers(
-    container: Container, member: Member, needed: tuple[FieldRef, ...], report: Report
+    container: Container, member: Member, needed: tuple[FieldRef, ...], gone: set[int], report: Report
 ) -> tuple[dict[str, int], list[int]]:
-    """The indices of the helper entries that stay, by name, and those of those that go (contract G3)."""
+    """The indices of the needed helper entries that stay, by name, and those of those that go (contract G3).
+
+    What an entry that stays refers to does not go.
+    """
     names = {helper.name: helper.path for helper in member.helpers}
     wanted = {helper.name for helper in needed}
+    users = (entry for i, entry in enumerate(container.env) if i not in gone)
+    used = {reference.name for entry in users for reference in references(entry.value or "")}
     stay: dict[str, int] = {}
     go: list[int] = []
     for i, entry in enumerate(container.env):
@@ -222,9 +242,9 @@ def _helpers(
                 "rename your own variable"
             )
             report.add("helper-name-taken", text, f"{container.field}.env[{i}].name", entry.position, _shown(entry))
-        elif entry.name in wanted and entry.name not in stay:
+        elif entry.name in wanted and entry.name not in stay and not entry.value:
             stay[entry.name] = i
-        else:
+        elif entry.name in wanted or entry.name not in used:
             go.append(i)
     return stay, go
 

@@ -46,6 +46,7 @@ echo "{RANK}='$((@OFFSET@+GROVE_PCLQ_POD_INDEX))'" > {FOLDER}/{ENV_FILE_PATH}
 """
 _TEXTS = {1: _V1}
 _VERSION = 1
+_MOUNT = {"name": NAME, "mountPath": FOLDER}
 _SMALL = {"cpu": "10m", "memory": "16Mi"}
 # Of the first container's securityContext: a policy, or the image, may want these of every container.
 _WHO_RUNS = ("runAsNonRoot", "runAsUser", "runAsGroup", "seccompProfile")
@@ -149,6 +150,8 @@ def _check_file(member: Member, report: Report) -> None:
         why = "no init container writes it"
     elif not _own_volumes(template):
         why = f"the volume {NAME!r} is not there"
+    elif not _mounts(writer):
+        why = f"the init container {NAME!r}, which writes it, does not mount its volume at {FOLDER}"
     elif any(user.list_name == "initContainers" and user.index < writer.index for user in users):
         why = f"a container starts before the init container {NAME!r}, which writes it"
     elif offset != member.first:
@@ -157,6 +160,11 @@ def _check_file(member: Member, report: Report) -> None:
         user = users[0]
         text = f"container {user.name!r}: {RANK} comes from a file, and {why}; {AGAIN}"
         report.add("injection-stale", text, f"{user.field}.env", user.node.start)
+
+
+def _mounts(writer: Container) -> bool:
+    mounts = get(writer.node, "volumeMounts")
+    return isinstance(mounts, Sequence) and _MOUNT in to_data(mounts)
 
 
 def _offset_of(writer: Container) -> int:
@@ -208,7 +216,7 @@ def _writer(member: Member, settings: Settings) -> dict[str, Any]:
         "readOnlyRootFilesystem": True,
         **{key: user[key] for key in _WHO_RUNS if key in user},
     }
-    out["volumeMounts"] = [{"name": NAME, "mountPath": FOLDER}]
+    out["volumeMounts"] = [_MOUNT]
     return out
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from krmfn.kyaml.access import key_text, walk
-from krmfn.kyaml.edit import ListEdit, edit_list
+from krmfn.kyaml.edit import ListEdit, edit_list, lost_entries
 from krmfn.kyaml.expand import expand_alias
 from krmfn.kyaml.record import TYPE_CHECKING, NamedTuple
 from krmfn.kyaml.tree import Alias, Mapping, Sequence
@@ -111,7 +111,9 @@ class Plan:
             if site.slot is None or not site.change.edits:
                 continue
             if isinstance(site.text, Sequence):
-                gone.update(id(part) for index in site.change.lost for part in walk(site.text.items[index]))
+                gone.update(
+                    id(part) for index in lost_entries(site.text, site.change) for part in walk(site.text.items[index])
+                )
             elif not site.trail or site.trail[-1].target is not site.slot.value:  # written in the pair itself
                 gone.add(id(site.slot.value))
         return next((a for a in source.aliases if id(a.target) in gone), None)

@@ -21,7 +21,7 @@ AGAIN = "run the function, after all patches"
 class State(NamedTuple):
     """What a container holds of an earlier run.
 
-    ``wrapped``: a prelude stands in front of the command. ``rewraps``: ``inject`` would put another one there.
+    ``wrapped``: a prelude stands in front of the command. ``rewraps``: but not where it is needed now.
     ``broken``: the indices of env entries that do not work as they stand, each with the reason. ``lost``: names that
     the container uses and does not have, though others of the workload have what an earlier run put in.
     """

@@ -93,16 +93,28 @@ def edit_list(source: Source, mapping: Mapping, key: str, pair: tuple[Node, Node
         _Block(source, value).apply(change)
 
 
+def lost_entries(node: Sequence, change: ListEdit) -> set[int]:
+    """The indices of the entries whose anchors are gone after a change: that go, or are written anew as they move."""
+    moves = {part.index for part in change.front if isinstance(part, Move)}
+    return {*change.lost, *(index for index in moves if _is_rewritten(node.items[index]))}
+
+
+def _is_rewritten(entry: Node) -> bool:
+    """True where an entry may not move as it is written."""
+    return any(isinstance(part, Alias) or (isinstance(part, Scalar) and part.is_block) for part in walk(entry))
+
+
 def _check_anchors(source: Source, node: Sequence, change: ListEdit) -> None:
     """Raises Malformed where an entry that goes holds an anchor that is used elsewhere.
 
     An entry that moves up still stands before the aliases to it, but maybe before another anchor of its name, too.
     """
-    going = {*change.gone, *change.lost}
+    lost = lost_entries(node, change)
+    going = {*change.gone, *lost}
     anchored = {id(part): part for index in going for part in walk(node.items[index]) if part.anchor is not None}
     if not anchored:
         return
-    dropped = {id(part) for index in change.lost for part in walk(node.items[index])}
+    dropped = {id(part) for index in lost for part in walk(node.items[index])}
     names = {part.anchor for part in anchored.values()}
     for part in (part for root in source.roots for part in walk(root)):
         used = isinstance(part, Alias) and id(part.target) in dropped and id(part) not in dropped

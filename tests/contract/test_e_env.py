@@ -481,6 +481,16 @@ def test_e3_an_address_that_is_kept_stands_behind_the_rank_that_it_is_made_of(te
     assert names == [RANK, ADDRESS, "A"]
 
 
+def test_e3_what_a_kept_definition_is_made_of_stays():
+    """The same address in another cluster domain, over the helper entries of an earlier run."""
+    text = inject(pcs("command: [/x]")).text.replace("cluster.local", "my.domain")
+    done = inject(text, on_conflict="Keep")
+    assert done.text == text
+    assert "definition-kept" in done.codes
+    replaced = inject(text, grove=A12)
+    assert [name for name, _ in work(replaced.text)] == [ADDRESS, RANK]
+
+
 # -- E4
 
 

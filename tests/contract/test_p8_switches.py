@@ -260,6 +260,11 @@ NONE = (RoleRule("*", "worker", "none"),)
             False,
             "that of another scaling group's leader",
         ),
+        (
+            f'command: [/x]\nenv: [{{name: {ADDRESS}, value: {OWN}}}, {{name: {RANK}, value: "007"}}]',
+            False,
+            "a rank that no run gives",
+        ),
     ],
 )
 def test_p8_a_users_own_entries_stay_in_a_clique_without_a_gang(body, taken, reason):

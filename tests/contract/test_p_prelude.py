@@ -365,7 +365,7 @@ def test_p6_the_users_own_command_stays_though_it_is_the_same():
     wrapped = inject(pcs(body), entrypoints=ENTRY).text
     assert commands(inject(wrapped, entrypoints=ENTRY, grove=A14).text)["work"] == ["vllm", "serve"]
     image = f"            image: {IMAGE}\n"
-    words = "            command:\n            - vllm\n            - serve\n"
+    words = '            command:\n            - "vllm"\n            - "serve"\n'
     text = pcs("env: [{name: A}]").replace(f"name: work\n{image}", f"name: work\n{words}{image}")
     assert words in text, "where a supplied command would stand"
     assert words in inject(inject(text, entrypoints=ENTRY).text, entrypoints=ENTRY, grove=A14).text

@@ -110,8 +110,8 @@ ENTRIES: list[tuple[str, Patch, set[str], str]] = [
     (GROVE, lambda d: env(d).pop(place(d, ADDRESS)), {"injection-stale"}, "the address is lost"),
     (GROVE, lambda d: env(d).pop(place(d, RANK)), {"injection-stale"}, "the rank is lost, the prelude stays"),
     (GROVE, lambda d: spec_of(d)["containers"][0].pop("env"), {"injection-stale"}, "the env is lost"),
-    (LWS, lambda d: env(d).pop(place(d, RANK)), {"injection-stale"}, "the rank is lost"),
-    (LWS, lambda d: env(d).__setitem__(slice(None), [user("1")]), {"injection-stale"}, "the env is replaced"),
+    (LWS, lambda d: env(d).pop(place(d, RANK)), set(), "the rank is lost, but a user may have written the rest"),
+    (LWS, lambda d: env(d).__setitem__(slice(None), [user("1")]), set(), "the env is replaced, as if never run"),
     (
         GROVE,
         lambda d: spec_of(d)["containers"].append({"name": "n", "command": ["n", f"$({ADDRESS})"]}),
@@ -119,6 +119,30 @@ ENTRIES: list[tuple[str, Patch, set[str], str]] = [
         "a container that came later mentions the address",
     ),
     (GROVE, lambda d: spec_of(d)["containers"].append({"name": "n", "command": ["n"]}), set(), "one that does not"),
+    (
+        LWS,
+        lambda d: spec_of(d)["containers"].append({"name": "n", "command": ["n", f"$({RANK})"]}),
+        {"injection-stale"},
+        "a container that came later mentions the rank, beside one that has it",
+    ),
+    (
+        GROVE,
+        lambda d: spec_of(d)["containers"][0].update(livenessProbe={"exec": {"command": ["cat", "/x"]}}),
+        set(),
+        "a probe that has nothing to do with the rank",
+    ),
+    (
+        GROVE,
+        lambda d: spec_of(d)["containers"][0].update(livenessProbe={"exec": {"command": ["x", f"$({RANK})"]}}),
+        {"wrapper-stale"},
+        "one that has",
+    ),
+    (
+        LWS,
+        lambda d: env(d)[0].update(valueFrom={"fieldRef": {"fieldPath": "metadata.name"}}),
+        {"injection-stale"},
+        "a value and a source, as a merge of patches makes it",
+    ),
     (GROVE, rename_leader, {"injection-stale"}, "the address names a clique that is gone"),
     (
         LWS,
@@ -204,6 +228,16 @@ FILES: list[tuple[Patch, set[str], str]] = [
         "a container starts before the writer",
     ),
     (lambda d: spec_of(d)["initContainers"].insert(0, {"name": "n"}), set(), "which does not read the file"),
+    (
+        lambda d: spec_of(d)["initContainers"][0].update(volumeMounts=[]),
+        {"injection-stale"},
+        "the writer does not mount it",
+    ),
+    (
+        lambda d: env(d).__setitem__(slice(None), [user("1")]),
+        {"injection-stale"},
+        "the env is replaced, and the writer still there",
+    ),
     (lambda d: scale(d, a_worker=5), {"injection-stale"}, "the number that is added is another for the next clique"),
     (lambda d: scale(d, a_worker=5, b_worker=1), {"injection-stale"}, "also where one pod is left"),
 ]
@@ -248,3 +282,23 @@ def test_validate_tells_what_a_run_would_refuse():
     done = run(odd, DEFAULTS._replace(mode="Validate"))
     assert (done.status, done.codes) == (1, ["malformed"])
     assert done.text == ""
+
+
+def test_validate_asks_for_no_other_shell():
+    """A wrapper in another shell than the configuration names now serves as well."""
+    data = injected(GROVE, settings(prelude_shell="/bin/bash"))
+    assert validated(data) == set()
+
+
+@pytest.mark.parametrize("two", [settings(grove=A14), settings(lws="0.5.0"), FILED], ids=["newer", "older", "filed"])
+def test_validate_sees_an_entry_in_front_whatever_form_is_configured(two):
+    for text in (GROVE, LWS):
+        data = injected(text)
+        env(data).insert(0, user(f"$({RANK})"))
+        assert validated(data, two) in ({"injection-stale"}, {"wrapper-stale"})
+
+
+def test_validate_before_any_run():
+    """A leader that has both by hand, and a worker that is to be injected."""
+    own = f"env: [{{name: {ADDRESS}, value: $(LWS_LEADER_ADDRESS)}}, {{name: {RANK}, value: '0'}}]\n{USES}"
+    assert validated(load(lws(USES, own))[0]) == set()

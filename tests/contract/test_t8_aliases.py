@@ -7,8 +7,21 @@ import textwrap
 
 import pytest
 
-from tests.contract.manifests import clique, pcs
-from tests.contract.world import A14, ADDRESS, RANK, containers, env_of, inject, load, run, settings, templates
+from tests.contract.manifests import clique, lws, pcs
+from tests.contract.world import (
+    A14,
+    ADDRESS,
+    RANK,
+    all_containers,
+    containers,
+    env_of,
+    envs,
+    inject,
+    load,
+    run,
+    settings,
+    templates,
+)
 
 HEAD = "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata:\n  name: a\n"
 ANY, FIRST = "$(LWS_WORKER_INDEX)", "0"
@@ -512,3 +525,16 @@ def test_t8_aliases_that_make_no_sense(text, message, reason):
     if done.status:
         assert done.text == ""
         assert message in done.errors[0]
+
+
+def test_t8_an_entry_that_is_moved_and_written_anew_does_not_lose_an_anchor():
+    """It holds an alias, so it cannot move as it is written."""
+    for body in (
+        f'env: [{{name: U, value: $({RANK})}}, {{name: *n, value: &v "0"}}]\nargs: [*v]',
+        f'env:\n- name: U\n  value: $({RANK})\n- name: *n\n  value: &v "0"\nargs: [*v]',
+    ):
+        text = lws("", body, annotations=f"a: &n {RANK}")
+        done = inject(text)
+        assert done.status == 0
+        assert all_containers(done.text)["lead"]["args"] == ["0"]
+        assert [name for name, _ in envs(done.text)["lead"]][:3] == [ADDRESS, RANK, "U"]
