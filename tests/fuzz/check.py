@@ -31,7 +31,7 @@ DEEP = 20_000  # Python's recursion limit while the oracle walks, which is neste
 _FAIR = re.compile(
     r"functionConfig|\[error\] (?:spec|data|metadata)\b|config\.yaml:|:\d+: (?:spec|data|metadata|kind|apiVersion)\b|"
     r"the key '(?:kind|apiVersion|items|results)' stands twice|: unknown field\b|"
-    r"expected kind|ResourceList|nested deeper|cannot be edited|no document"
+    r"expected kind|ResourceList|nested deeper|cannot be edited|no document|:\d+: \S+: its aliases stand for more"
 )
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
