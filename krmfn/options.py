@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from krmfn.kyaml.run import UNREADABLE
 from krmfn.output import put, say
-from krmfn.settings import DEFAULTS, Settings
 
 if TYPE_CHECKING:
     from typing import NoReturn
+
+    from krmfn.settings import Settings
 
 
 class Parser(argparse.ArgumentParser):
@@ -33,10 +34,8 @@ def add_config(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", help="the settings: a functionConfig (ModelplaneEnv or ConfigMap)")
 
 
-def settings_from(path: str | None) -> Settings:
-    """The settings in a file, or the defaults for None. Raises BadConfig and OSError."""
-    if path is None:
-        return DEFAULTS
+def settings_from(path: str) -> Settings:
+    """The settings in a file. Raises BadConfig and OSError."""
     from krmfn.host import settings_in
 
     with open(path, "rb") as file:

@@ -188,3 +188,11 @@ def test_which_program_becomes_the_plugin(tmp_path: Path, installed: bool):
     else:
         assert (done.returncode, done.stdout) == (2, b"")
         assert "install it first" in done.stderr.decode()
+
+
+def test_a_configuration_of_kpts_is_called_by_its_own_file():
+    config = "  apiVersion: fn.modelplane.ai/v1alpha1\n  kind: ModelplaneEnv\n  metadata:\n    annotations:\n"
+    config += "      config.kubernetes.io/path: fn/env.yaml\n  spec: {lws: {version: 6}}\n"
+    done = run_krmfn(resource_list(lws("")).encode() + b"functionConfig:\n" + config.encode())
+    assert done.status == 2
+    assert done.stderr.startswith("[error] fn/env.yaml: spec.lws.version: ")

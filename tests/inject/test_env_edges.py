@@ -230,3 +230,10 @@ def test_rules_beside_a_set_that_cannot_be_read():
     assert "role-rule-unused" in inject(pcs(), roles=rules).codes
     broken = pcs().replace("name: leader", "name: [leader]")
     assert run(broken, settings(roles=rules)).codes == ["malformed"]
+
+
+def test_a_users_own_value_with_a_source_is_replaced_as_any_other():
+    source = "valueFrom: {configMapKeyRef: {name: c, key: k}}"
+    done = inject(lws(f"env: [{{name: {RANK}, value: mine, {source}}}]"))
+    assert "definition-replaced" in done.codes
+    assert dict(envs(done.text)["work"])[RANK] == "$(LWS_WORKER_INDEX)"
