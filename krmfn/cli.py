@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from krmfn import __version__
-from krmfn.kyaml.run import DEBUG_VARIABLE, BadConfig
+from krmfn.kyaml.run import DEBUG_VARIABLE, NO_MEMORY, BadConfig
 from krmfn.options import Parser, add_config, settings_from
 from krmfn.output import complain, is_terminal, put
 
@@ -43,7 +43,7 @@ example:
 
 exit status: 0 printed; 2 output that cannot be written, or bad usage.
 """
-NO_MEMORY = ["the input is too large for this machine's memory"]
+NO_MEMORY_LINES = [NO_MEMORY]  # made beforehand: where they are wanted nothing can be made
 COMMANDS = {
     "inject": "inject into files: print, --diff or --in-place",
     "check": "tell what is wrong or doubtful, change nothing",
@@ -62,9 +62,9 @@ def main(words: Sequence[str]) -> int:
     except OSError as error:
         messages = [f"{error.filename}: {error.strerror}"]
     except MemoryError:
-        messages = NO_MEMORY
+        messages = NO_MEMORY_LINES
     except SystemError:  # Python's own, which it raises where not even a MemoryError can be made
-        messages = NO_MEMORY
+        messages = NO_MEMORY_LINES
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise

@@ -104,7 +104,7 @@ def _planned(item: Resource, settings: Settings) -> Outcome:
     try:
         return _plan(item, settings)
     except Malformed as error:
-        return Outcome([_malformed(Report(item, item.ref), error)], [], [], [])
+        return Outcome([malformed(Report(item, item.ref), error)], [], [], [])
 
 
 def _plan(item: Resource, settings: Settings) -> Outcome:
@@ -132,7 +132,8 @@ def _plan(item: Resource, settings: Settings) -> Outcome:
     raise Malformed(f"more than {copies} aliases have to be replaced by copies: use fewer")
 
 
-def _malformed(report: Report, error: Malformed) -> Finding:
+def malformed(report: Report, error: Malformed) -> Finding:
+    """Adds the finding about text that cannot be read."""
     field = path_to(report.resource.node, error.position) or "spec"
     report.add("malformed", error.message, field, error.position)
     return report.found[-1]
@@ -143,7 +144,7 @@ def _workload(workload: Workload, settings: Settings, plan: Plan, outcome: Outco
     try:
         reading = backends.read(workload, settings)
     except Malformed as error:
-        outcome.findings.append(_malformed(report, error))
+        outcome.findings.append(malformed(report, error))
         return
     report.found += reading.findings
     before = len(plan.sites)

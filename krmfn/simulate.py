@@ -13,7 +13,7 @@ from krmfn.backends import grove_releases as grove
 from krmfn.gang import ADDRESS, ENV_FILE_REF, ENV_FILE_VOLUME, PREFIX, RANK, contains_stand_in, offset_of, stand_in
 from krmfn.inject import prelude
 from krmfn.inject.container import user_texts
-from krmfn.inject.envfile import is_writer
+from krmfn.inject.envfile import is_writer, written_offset
 from krmfn.kubelet import MissingValue, expand, holders, mentions, references, resolve_env, sub_path
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ SERVICE_VARIABLES = (
 )
 _UNKNOWN = re.compile(r"<[^<>]+>")
 _DIGITS = re.compile(r"0|[1-9][0-9]{0,17}")
-_WRITTEN = re.compile(r"\$\(\(([0-9]+)\+GROVE_PCLQ_POD_INDEX\)\)")
 
 
 class Seen(NamedTuple):
@@ -200,8 +199,7 @@ def _from_file(source: Any, ref: dict[str, Any], container: Container, pod: Pod,
         why = f"there is no emptyDir volume {ENV_FILE_VOLUME}"
     else:
         # The index is Grove's in every release, whatever the manifest says.
-        (offset,) = _WRITTEN.findall(writer.command.words[2])
-        return str(int(offset) + pod.pod_index)
+        return str(written_offset(writer) + pod.pod_index)
     if not ref.get("optional"):
         problems.append(f"does not start: {why}")
     return None

@@ -96,9 +96,8 @@ def _named(clique: Clique) -> str | Conflict:
 
 def deduced_leader(cliques: Sequence[Clique], roles: dict[str, str]) -> Clique | None:
     """The leader of a scaling group that mentions MODELPLANE_*, when only one can be it (contract G1, rule 4)."""
-    members = [
-        clique for clique in cliques if roles[clique.name] not in (GANG, NONE)
-    ]  # the others are gangs, or in none
+    # The others are gangs by themselves, or in none.
+    members = [clique for clique in cliques if roles[clique.name] not in (GANG, NONE)]
     undecided = [clique for clique in members if not roles[clique.name]]
     workers = [clique for clique in members if roles[clique.name] == WORKER]
     if len(undecided) != 1 or not workers or len(workers) + 1 != len(members):

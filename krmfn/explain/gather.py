@@ -9,10 +9,10 @@ from krmfn.backends.pods import modelled
 from krmfn.explain.gangs import KindView, Scene, kinds_on
 from krmfn.explain.releases import Release, releases, span
 from krmfn.findings import ERROR, Finding, Report
-from krmfn.function import KINDS, inject
+from krmfn.function import KINDS, inject, malformed
 from krmfn.host import settings_of
 from krmfn.inject.container import was_injected
-from krmfn.kyaml.access import get, path_to, to_data
+from krmfn.kyaml.access import get, to_data
 from krmfn.kyaml.errors import InputError, Malformed
 from krmfn.kyaml.resourcelist import Ref, read
 
@@ -142,13 +142,11 @@ def _item(
             view = WorkloadView(one.name, workload.ref, workload.path, state, notes=notes)
             yield _view(view, workload, findings, errors, cluster, scene)
     except Malformed as error:
-        yield WorkloadView(one.name, item.ref, "", REFUSED, errors or _malformed(item, error))
+        yield WorkloadView(one.name, item.ref, "", REFUSED, errors or _unreadable(item, error))
 
 
-def _malformed(item: Resource, error: Malformed) -> tuple[Finding, ...]:
-    report = Report(item, item.ref)
-    report.add("malformed", error.message, path_to(item.node, error.position) or "spec", error.position)
-    return tuple(report.found)
+def _unreadable(item: Resource, error: Malformed) -> tuple[Finding, ...]:
+    return (malformed(Report(item, item.ref), error),)
 
 
 def _view(

@@ -144,7 +144,7 @@ def _check_file(member: Member, report: Report) -> None:
     template = member.template
     users = [c for c in template.containers if _refers(c)]
     writer = next((c for c in template.containers if is_writer(c)), None)
-    offset = _offset_of(writer) if writer is not None else 0
+    offset = written_offset(writer) if writer is not None else 0
     why = ""
     if writer is None:
         why = "no init container writes it"
@@ -167,7 +167,8 @@ def _mounts(writer: Container) -> bool:
     return isinstance(mounts, Sequence) and _MOUNT in to_data(mounts)
 
 
-def _offset_of(writer: Container) -> int:
+def written_offset(writer: Container) -> int:
+    """What a writer adds to the pod's index."""
     shown = writer.command.words[2]
     return next(int(found) for known in _TEXTS.values() if (found := _offset(shown, known)))
 

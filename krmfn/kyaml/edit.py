@@ -281,9 +281,8 @@ def _line_behind_name(source: Source, mapping: Mapping) -> tuple[int, int] | Non
     """The line after a pair of one line, ``name`` if it is one, and the column of the mapping's keys."""
     pairs = sorted(mapping.entries, key=lambda pair: getattr(pair[0], "value", "") != "name")
     for key, value in pairs:
-        if is_null(value) or (
-            isinstance(value, Scalar) and value.is_block
-        ):  # a list may come in place of a null, behind the same line
+        # A list may come in place of a null, behind the same line.
+        if is_null(value) or (isinstance(value, Scalar) and value.is_block):
             continue
         if source.line_start(value.end) != source.line_start(key.start):
             continue
@@ -300,10 +299,7 @@ def _is_plain_place(source: Source, key: Node) -> bool:
 
 def _key_column(source: Source, key: Node) -> int:
     if not _is_plain_place(source, key):
-        raise Malformed(
-            _ODD_KEY,
-            key.start,
-        )
+        raise Malformed(_ODD_KEY, key.start)
     return source.column(key.start)
 
 

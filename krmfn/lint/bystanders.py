@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from krmfn.findings import Report
 from krmfn.gang import ADDRESS, PREFIX, RANK
@@ -16,7 +17,7 @@ from krmfn.lint.texts import listed
 from krmfn.workloads import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Any
 
     from krmfn.findings import Finding
@@ -52,11 +53,10 @@ def check_bystanders(
     """
     found: list[Finding] = []
     served = {(id(workload.resource), workload.path) for workload in workloads}
-    uses: _Use | None = None
+    uses = cache(lambda: _uses(gangs))
     for item in items:
         if (id(item), "") in served or not item.mentions(PREFIX.encode()):
             continue  # a workload of ours holds no other object, and to look for one is a good part of a small run
-        uses = _uses(gangs) if uses is None else uses
         try:
             found += _check_item(item, served, uses)
         except (InputError, Malformed):
@@ -64,12 +64,12 @@ def check_bystanders(
     return found
 
 
-def _check_item(item: Resource, served: Collection[tuple[int, str]], uses: _Use) -> list[Finding]:
+def _check_item(item: Resource, served: Collection[tuple[int, str]], uses: Callable[[], _Use]) -> list[Finding]:
     found = []
     for node, path in _objects(item):
         report = Report(item, ref_of(node))
         if text(get(node, "kind")) == "ConfigMap":
-            _config_map(node, path, uses, report)
+            _config_map(node, path, uses(), report)
         elif (id(item), path) not in served:
             _workload(node, path, report)
         found += report.found
